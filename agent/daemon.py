@@ -9,7 +9,7 @@ from datetime import timedelta
 import structlog
 
 from agent.binding import Doing
-from agent.message_work import Bounds
+from agent.message_work import InstructionBounds
 from agent.wakeups import Pulse
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.ports import Neighbour
@@ -65,7 +65,7 @@ class Agent:
     stopping: bool = False
     in_flight: set[int] = field(default_factory=set[int])
     yielded: set[int] = field(default_factory=set[int])
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: InstructionBounds = field(default_factory=InstructionBounds)
     sources: int = 0
     down: set[str] = field(default_factory=set[str])
     looked_at_minute: int = -1

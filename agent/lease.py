@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.jobs import lock_path
 from minions_evals_mcp.errors import BusyError, StoreError
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store.agent import lease
-from minions_evals_mcp.store.agent.lease import Lease
+from minions_evals_mcp.store.agent.lease import AgentLease
 
 LOOKED_S = 0.2
 """So long the lock is tried for: whoever asks whether an agent lives has it for a moment."""
@@ -65,10 +65,10 @@ def _busy(who: str) -> BusyError:
 
 async def _take(engine: Engine, holder: str) -> None:
     """Takes the lease; waits out one that was left by a crash on another machine."""
-    seen: Lease | None = None
+    seen: AgentLease | None = None
     while True:
         at = engine.clock()
-        wanted = Lease(holder, socket.gethostname(), at + timedelta(seconds=LEASE_S))
+        wanted = AgentLease(holder, socket.gethostname(), at + timedelta(seconds=LEASE_S))
         current_lease = await engine.store.read(lease.lease)
         dead = current_lease.holder if current_lease is not None and current_lease.host == wanted.host else None
         other = await engine.store.write(

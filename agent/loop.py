@@ -51,31 +51,31 @@ async def _work(agent: Agent, *, until_quiet: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ReadyMessages:
     """The messages that may start now, and how long it is until one that was put off may, or the next minute begins."""
 
     due: list[Message]
     wait_s: float
 
 
-async def _looked(agent: Agent) -> Look:
+async def _looked(agent: Agent) -> ReadyMessages:
     """Returns what may start, once what happened and what is due has been put into the inbox."""
     await react(agent)
     next_minute = await tick(agent)
     return await look(agent, longest_s=next_minute.total_seconds())
 
 
-async def look(agent: Agent, *, longest_s: float) -> Look:
+async def look(agent: Agent, *, longest_s: float) -> ReadyMessages:
     """Looks what may start."""
     under_way = frozenset(agent.in_flight)  # before the snapshot: what ends after it still stands there as pending
     room = agent.rhythm.workers - len(under_way - agent.yielded)
     now = agent.engine.clock()
     latest = now + agent.rhythm.longest_wait
 
-    def what_may_start(db: Db) -> Look:
+    def what_may_start(db: Db) -> ReadyMessages:
         due = inbox.due(db, ORDERING, now=now, latest=latest, skip=under_way, limit=room) if room > 0 else []
         later = inbox.next_due(db, after=now)
-        return Look(due, longest_s if later is None else min(longest_s, (later - now).total_seconds() + 0.001))
+        return ReadyMessages(due, longest_s if later is None else min(longest_s, (later - now).total_seconds() + 0.001))
 
     return await agent.engine.store.read(what_may_start)
 

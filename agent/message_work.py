@@ -23,7 +23,7 @@ PERSON = "person:"
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class InstructionBounds:
     """The most steps that an instruction may take, and what they may cost and last together."""
 
     steps: int = 20
@@ -51,7 +51,7 @@ class MessageWork:
     message: Message
     target: str | None
     loop: Loop
-    bounds: Bounds = Bounds()
+    bounds: InstructionBounds = InstructionBounds()
 
     @property
     def key(self) -> str:

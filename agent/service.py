@@ -16,7 +16,7 @@ from agent.integrations.reading import Reader
 from agent.lease import held_lease
 from agent.loop import serve
 from agent.settings import Working, engine_on, log_events
-from agent.sources.otlp_judging import Judging
+from agent.sources.otlp_judging import TraceJudging
 from agent.sources.otlp_traces import TraceIntake
 from agent.sources.standard_input import take_lines
 from agent.sources.watched_folder import vet_watched, watch
@@ -80,7 +80,9 @@ def _delivers_to(working: Working) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def _listening(agent: Agent, working: Working, judging: Judging, *, until_quiet: bool) -> AsyncGenerator[None]:
+async def _listening(
+    agent: Agent, working: Working, judging: TraceJudging, *, until_quiet: bool
+) -> AsyncGenerator[None]:
     """The endpoint for traces, where one was asked for, while the agent works."""
     if working.otlp is None:
         yield

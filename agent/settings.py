@@ -17,7 +17,7 @@ from structlog.types import Processor
 from agent.daemon import Rhythm, Route, pulled
 from agent.integrations.neighbours import Neighbours, delivery_folder, open_neighbours
 from agent.integrations.neighbours_file import read_neighbours
-from agent.sources.otlp_judging import Judging
+from agent.sources.otlp_judging import TraceJudging
 from minions_evals_mcp.cli.session import Common
 from minions_evals_mcp.configured import Chosen, db_path, engine_config
 from minions_evals_mcp.domain.definitions import Json
@@ -90,9 +90,9 @@ class Working:
             )
         return Rhythm(self.workers, self.retry_seconds)
 
-    def judging(self) -> Judging:
+    def judging(self) -> TraceJudging:
         """Returns which traces are judged, and by what; raises `BadInputError` for measures that cannot be, or that measure nothing."""
-        judging = Judging(self.otlp_rate, self.otlp_daily, self.otlp_rubric, self.otlp_alert)
+        judging = TraceJudging(self.otlp_rate, self.otlp_daily, self.otlp_rubric, self.otlp_alert)
         options = [] if self.otlp is not None else judging.set_options()
         if options:
             raise BadInputError(

@@ -20,7 +20,7 @@ from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.event_feed import count_happened, happened, last_event
 from minions_evals_mcp.store.agent.inbox import MessageState
-from minions_evals_mcp.store.agent.lease import Lease
+from minions_evals_mcp.store.agent.lease import AgentLease
 from minions_evals_mcp.store.agent.sources import sources_down
 from minions_evals_mcp.store.connection import Db
 
@@ -90,7 +90,7 @@ def status(db: Db, *, now: datetime, store: Path) -> Status:
     )
 
 
-def _cannot_write(held: Lease, store: Path) -> str:
+def _cannot_write(held: AgentLease, store: Path) -> str:
     free_mb = shutil.disk_usage(store.parent).free / 1e6
     return f"nothing could be written since {iso(held.expires_at)}; {free_mb:,.1f} MB are free on the store's disk"
 

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ConnectionLimits:
     """Connections in all and for each address; how many are accepted in one turn; seconds for a head and a body; bytes of a body."""
 
     connections: int = 512
@@ -41,17 +41,17 @@ class Bounds:
     body_bytes: int = 6_000_000
 
 
-def bounds_within(descriptors: int) -> Bounds:
+def bounds_within(descriptors: int) -> ConnectionLimits:
     """The bounds of a process that may hold so many descriptors: it never runs out of them."""
     at_once = max(4, min(descriptors, 1024) // 32)
     most = max(8, min(512, descriptors - OWN_DESCRIPTORS - ON_THE_WAY * at_once))
-    return Bounds(connections=most, each=most * 3 // 4, at_once=at_once)
+    return ConnectionLimits(connections=most, each=most * 3 // 4, at_once=at_once)
 
 
-def own_bounds() -> Bounds:
+def own_bounds() -> ConnectionLimits:
     """The bounds of this process."""
     if sys.platform == "win32":  # pragma: no cover  it has no such limit
-        return Bounds()
+        return ConnectionLimits()
     import resource  # noqa: PLC0415  there is none elsewhere
 
     return bounds_within(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
@@ -61,7 +61,7 @@ def own_bounds() -> Bounds:
 class Places:
     """The connections that are open, oldest first."""
 
-    bounds: Bounds
+    bounds: ConnectionLimits
     taken: dict[BoundedConnection, str] = field(default_factory=dict["BoundedConnection", str])
 
     def admit(self, new: BoundedConnection, address: str) -> bool:
@@ -169,7 +169,7 @@ class BoundedServer(uvicorn.Server):
     """A web server within those bounds. No more connections are taken in one turn than the process has descriptors for."""
 
     def __init__(
-        self, app: ASGIApp, bounds: Bounds, *, closing_s: int, lifespan: Literal["auto", "off"] = "auto"
+        self, app: ASGIApp, bounds: ConnectionLimits, *, closing_s: int, lifespan: Literal["auto", "off"] = "auto"
     ) -> None:
         super().__init__(
             uvicorn.Config(
@@ -192,6 +192,6 @@ class BoundedServer(uvicorn.Server):
             bound.listen(QUEUED)
 
 
-def bounded(bounds: Bounds) -> type[BoundedConnection]:
+def bounded(bounds: ConnectionLimits) -> type[BoundedConnection]:
     """The connections of one server, which share their places."""
     return type("BoundedConnection", (BoundedConnection,), {"places": Places(bounds)})

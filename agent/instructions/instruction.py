@@ -10,8 +10,8 @@ import anyio
 from pydantic import JsonValue
 
 from agent.instructions.allowed_messages import FINISH, LIST, SHOW, Bearings, arguments_of, looked_up, payload_of
-from agent.instructions.turns import Turn, Work, next_turn
-from agent.message_work import Bounds, MessageWork
+from agent.instructions.turns import InstructionWork, ModelTurn, next_turn
+from agent.message_work import InstructionBounds, MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.errors import BadInputError, StoppedError, UnsupportedError
@@ -55,7 +55,7 @@ async def follow_skill(skills: Mapping[str, OwnSkill], doing: MessageWork) -> Js
             f"the skill {due.skill!r} is not in the folder any more.", remedy="Put it back, or leave it."
         )
     limits, bounds = skill.limits, doing.bounds
-    within = Bounds(
+    within = InstructionBounds(
         steps=min(limits.max_steps, bounds.steps) + 1,  # the message itself is the first thing that the model is told
         cost_usd=min(limits.max_cost_usd, bounds.cost_usd),
         seconds=min(limits.max_seconds, bounds.seconds),
@@ -72,17 +72,17 @@ def _is_of_a_step(db: Db, *, message: Message) -> bool:
     return message.id.startswith("step:") or (job is not None and job.key.startswith("message:step:"))
 
 
-def _work(work: MessageWork, bounds: Bounds) -> Work:
+def _work(work: MessageWork, bounds: InstructionBounds) -> InstructionWork:
     model = work.engine.judge_model()
     if model is None:
         raise UnsupportedError(
             "an instruction needs a model, and none is set up.",
             remedy="Set ANTHROPIC_API_KEY, or --judge-model with its key.",
         )
-    return Work(work, model, bounds, anyio.current_time() + bounds.seconds)
+    return InstructionWork(work, model, bounds, anyio.current_time() + bounds.seconds)
 
 
-async def _carried_out(doing: MessageWork, text: str, work: Work) -> Json:
+async def _carried_out(doing: MessageWork, text: str, work: InstructionWork) -> Json:
     while (message := await _saved_work(doing, work.next_id)) is not None:  # steps from before a crash
         await _wait_for(work, message)
     while True:
@@ -98,7 +98,7 @@ async def _saved_work(work: MessageWork, ident: str) -> Message | None:
     return await work.engine.store.read(lambda db: inbox.message(db, ident))
 
 
-async def _step(work: Work, turn: Turn, bearings: Bearings) -> None:
+async def _step(work: InstructionWork, turn: ModelTurn, bearings: Bearings) -> None:
     """Takes the step: a look, or a message; one that is refused is kept with the dead letters and told to the model."""
     try:
         arguments = arguments_of(turn.arguments)
@@ -124,7 +124,7 @@ async def _step(work: Work, turn: Turn, bearings: Bearings) -> None:
         await _wait_for(work, await work.asked.loop.hand_in(arriving, refused=""))
 
 
-async def _wait_for(work: Work, message: Message) -> None:
+async def _wait_for(work: InstructionWork, message: Message) -> None:
     """Notes how the step's message ended."""
     try:
         with anyio.fail_after(max(0.0, work.until - anyio.current_time())):

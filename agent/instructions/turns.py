@@ -9,7 +9,7 @@ import anyio
 from pydantic import TypeAdapter
 
 from agent.instructions.allowed_messages import VERBS, Bearings, system
-from agent.message_work import Bounds, MessageWork
+from agent.message_work import InstructionBounds, MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.values import Value
@@ -17,7 +17,7 @@ from minions_evals_mcp.errors import InstrumentError, StoppedError
 from minions_evals_mcp.judges.llm import reply_text
 from minions_evals_mcp.judges.verdict_reading import Flaw, in_form, verdict_in
 from minions_evals_mcp.models.registry import ModelRef
-from minions_evals_mcp.models.replies import Completion, Failed
+from minions_evals_mcp.models.replies import Completion, FailedReply
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.report.plain import shortened
 
@@ -34,7 +34,7 @@ SCHEMA: Json = {
 }
 
 
-class Turn(Value):
+class ModelTurn(Value):
     """One reply of the model: the next step, and why."""
 
     reason: str
@@ -51,12 +51,12 @@ class Done:
 
 
 @dataclass(slots=True)
-class Work:
+class InstructionWork:
     """An instruction under way. `done` is what the model is told of; `made` are the steps that were messages."""
 
     asked: MessageWork
     model: ModelRef
-    bounds: Bounds
+    bounds: InstructionBounds
     until: float
     done: list[Done] = field(default_factory=list[Done])
     made: list[Json] = field(default_factory=list[Json])
@@ -91,10 +91,10 @@ class Work:
         return "\n\n".join(steps) or "No step is taken yet."
 
 
-_TURN = TypeAdapter(Turn)
+_TURN = TypeAdapter(ModelTurn)
 
 
-async def next_turn(work: Work, text: str, *, deadline_s: float) -> Turn | None:
+async def next_turn(work: InstructionWork, text: str, *, deadline_s: float) -> ModelTurn | None:
     """The model's next step; nothing where its reply breaks the form, of which it is told."""
     engine = work.asked.engine
     mark = engine.new_mark()
@@ -106,13 +106,13 @@ async def next_turn(work: Work, text: str, *, deadline_s: float) -> Turn | None:
         schema=SCHEMA,
     )
     reply = await engine.models.client(work.model).complete(request, deadline_s=deadline_s)
-    if isinstance(reply, Failed):
+    if isinstance(reply, FailedReply):
         raise InstrumentError(f"{work.model}: {reply.kind}: {reply.reason}")
     work.cost_usd += reply.cost_usd or 0.0
     if not isinstance(reply, Completion):
         work.note("a reply", "It was cut off or withheld.")
         return None
-    turn = verdict_in(reply_text(reply), partial(in_form, _TURN, properties=PROPERTIES), Turn.model_dump_json)
+    turn = verdict_in(reply_text(reply), partial(in_form, _TURN, properties=PROPERTIES), ModelTurn.model_dump_json)
     if isinstance(turn, Flaw):
         work.note("a reply", f"It is not in the form that was asked for: {turn.reason}")
         return None

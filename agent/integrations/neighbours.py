@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from agent.daemon import Route, log
-from agent.integrations.neighbours_file import NeighboursFile, Reading, Telling
+from agent.integrations.neighbours_file import NeighboursFile, SourceReading, Telling
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.mcp_version import vet_mcp
 from minions_evals_mcp.operations.engine import wall_clock
@@ -29,7 +29,7 @@ MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RecordSource:
     """A source that is read, under its name in the file."""
 
     name: str
@@ -42,7 +42,7 @@ class Neighbours:
     """The neighbours that take what is queued for each addressee, and what is read."""
 
     route: Route
-    origins: tuple[Origin, ...] = ()
+    origins: tuple[RecordSource, ...] = ()
 
 
 @asynccontextmanager
@@ -70,7 +70,9 @@ async def open_neighbours(
                 return tellers[addressee]
             return tellers[EVERYBODY_ELSE] if EVERYBODY_ELSE in tellers else otherwise(addressee)
 
-        origins = (Origin(name, _source(way, lines, folder), way.every_seconds) for name, way in file.read.items())
+        origins = (
+            RecordSource(name, _source(way, lines, folder), way.every_seconds) for name, way in file.read.items()
+        )
         yield Neighbours(route, tuple(origins))
         tasks.cancel_scope.cancel()
 
@@ -111,7 +113,7 @@ def delivery_folder(path: Path) -> JsonLinesFolder:
     return JsonLinesFolder(path)
 
 
-def _source(way: Reading, lines: Mapping[str, McpLine], folder: Path) -> Source:
+def _source(way: SourceReading, lines: Mapping[str, McpLine], folder: Path) -> Source:
     if way.path is not None:
         return FilesSource(folder / way.path)
     assert way.server is not None

@@ -76,7 +76,7 @@ class Telling(_Tool):
         return self
 
 
-class Reading(_Tool):
+class SourceReading(_Tool):
     """From where agent-runs and prompt versions are read: a tool, or a file or folder at `path`; looked at so often."""
 
     path: Text | None = None
@@ -94,7 +94,7 @@ class NeighboursFile(Value):
 
     servers: dict[Text, ServerSettings] = {}
     tell: dict[Text, Telling] = {}
-    read: dict[Text, Reading] = {}
+    read: dict[Text, SourceReading] = {}
     people: Annotated[tuple[Text, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ import anyio
 from pydantic import JsonValue, ValidationError
 
 from agent.daemon import Agent, log
-from agent.integrations.neighbours import Origin
+from agent.integrations.neighbours import RecordSource
 from agent.store_retry import surely
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
@@ -38,7 +38,7 @@ TAKEN = (
 class Reader:
     """One origin being read. `kept`: the prompt versions and relations that stand in the store as they are."""
 
-    def __init__(self, agent: Agent, origin: Origin) -> None:
+    def __init__(self, agent: Agent, origin: RecordSource) -> None:
         self._agent = agent
         self._origin = origin
         self._traces = Traces()

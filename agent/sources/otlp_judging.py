@@ -11,7 +11,7 @@ _SHARES = 1 << 56
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class TraceJudging:
     """The choice of traces to judge, and by what: a share of all (by their id, the same share everywhere), at most so many a UTC day.
 
     `rubric_id`: judges each; without one a trace is judged by the cases that ask the same. `alert_below`: the pass rate of
@@ -32,7 +32,7 @@ class Judging:
 
     def set_options(self) -> list[str]:
         """The options that say otherwise than the default."""
-        usual = Judging()
+        usual = TraceJudging()
         options = {
             "--otlp-rate": self.rate != usual.rate,
             "--otlp-daily": self.daily != usual.daily,

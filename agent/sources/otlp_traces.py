@@ -10,7 +10,7 @@ import anyio
 from pydantic import JsonValue
 
 from agent.daemon import Agent, log
-from agent.sources.otlp_judging import Judging
+from agent.sources.otlp_judging import TraceJudging
 from agent.store_retry import surely
 from minions_evals_mcp.domain.definitions import Json, Rubric
 from minions_evals_mcp.domain.digests import digest
@@ -25,7 +25,7 @@ from minions_evals_mcp.interop.logs.session_run import session_run
 from minions_evals_mcp.interop.spans import Span
 from minions_evals_mcp.interop.traces import Traces, kind_of
 from minions_evals_mcp.messages.send_message import FROM_TRACES, Letter, keep_unreadable, send_message
-from minions_evals_mcp.sessions.telemetry import FORM, Read, Turns
+from minions_evals_mcp.sessions.telemetry import FORM, EventTurns, Read
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import traces_judged
@@ -59,11 +59,11 @@ class SpansCame:
 class TraceIntake:
     """Spans in, agent-runs out: gathered until their trace is whole, then sent as messages, which survive a crash."""
 
-    def __init__(self, agent: Agent, judging: Judging) -> None:
+    def __init__(self, agent: Agent, judging: TraceJudging) -> None:
         self._agent = agent
         self._judging = judging
         self._traces = Traces()
-        self._turns = Turns()
+        self._turns = EventTurns()
         self._day = ""
         self._taken = 0
         self._capped = False

@@ -23,7 +23,7 @@ _GIVEN = "given"
 
 
 @frozen_type
-class Given:
+class GivenOptions:
     """The values of the derived options, by the names that the request has for them."""
 
     operation: Operation
@@ -74,7 +74,7 @@ def takes(name: str, *, but: Collection[str] = ()) -> Callable[[Command], Comman
         @wraps(command)
         async def carried_out(*args: Any, **kwargs: Any) -> int:
             values = {option.field: kwargs.pop(option.name, option.default) for option in options}
-            return await command(*args, **kwargs, given=Given(operation, values))
+            return await command(*args, **kwargs, given=GivenOptions(operation, values))
 
         typed = {option.name: _annotation(option) for option in options}
         made = [

@@ -18,7 +18,7 @@ import anyio
 
 from minions_evals_mcp.cluster.address import LocalWorkers, Where
 from minions_evals_mcp.cluster.channel import Channel
-from minions_evals_mcp.cluster.orders import Setup
+from minions_evals_mcp.cluster.orders import EngineSetup
 from minions_evals_mcp.cluster.setup import described, setup_of, unlike, worker_config
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, UnsupportedError
@@ -98,7 +98,7 @@ class Crew:
         return Channel(comm)
 
 
-def _described(setup: Setup, target: str | None) -> dict[str, str]:
+def _described(setup: EngineSetup, target: str | None) -> dict[str, str]:
     """Returns what the worker would work with; one that lacks a setting says so in place of it."""
     try:
         return described(worker_config(setup), target)

@@ -17,7 +17,7 @@ from minions_evals_mcp.cluster.channel import Channel, Channels
 from minions_evals_mcp.cluster.chunks import TOGETHER, Chunks, Outgoing
 from minions_evals_mcp.cluster.crew import Crew
 from minions_evals_mcp.cluster.orders import Chunk, Message, Orders
-from minions_evals_mcp.cluster.out import Out, Sent, listening_s
+from minions_evals_mcp.cluster.out import Out, SentChunk, listening_s
 from minions_evals_mcp.cluster.permits import Permits
 from minions_evals_mcp.cluster.returns import Returns
 from minions_evals_mcp.cluster.wire import unpacked_masked
@@ -26,7 +26,7 @@ from minions_evals_mcp.engine.run.pipeline import Health
 from minions_evals_mcp.engine.run.units import Bench, Unit
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.store import leases
-from minions_evals_mcp.store.leases import Lease, LeaseEnding
+from minions_evals_mcp.store.leases import ChunkLease, LeaseEnding
 
 log = structlog.get_logger()
 TRIES = 3
@@ -95,7 +95,7 @@ class Dispatch:
         if self.is_over or self.chunks.again or self.health.switch.is_off:
             self.out.change_all()
 
-    async def _carried_out(self, sent: Sent) -> None:
+    async def _carried_out(self, sent: SentChunk) -> None:
         """Sends a chunk out and waits until it is back, or lost; one that was with lost workers goes when no other such is out."""
         try:
             async with self.suspects if sent.outgoing.attempt > TOGETHER else nullcontext():
@@ -108,7 +108,7 @@ class Dispatch:
             self.out.change(sent.lease.worker)
             self._look()
 
-    async def _out_and_back(self, sent: Sent) -> None:
+    async def _out_and_back(self, sent: SentChunk) -> None:
         await self._granted(sent)
         if not sent.is_lost:
             self.channels.tell(sent.lease.worker, self._chunk(sent))
@@ -116,17 +116,17 @@ class Dispatch:
         ending: LeaseEnding = "lost" if sent.is_lost else "stopped" if sent.missing else "returned"
         await self._ended(sent, ending)
 
-    def _leased(self, worker: str, outgoing: Outgoing) -> Sent:
+    def _leased(self, worker: str, outgoing: Outgoing) -> SentChunk:
         keys = [unit.key for unit in outgoing.units]
-        lease = Lease(self.orders.job_id, outgoing.chunk, outgoing.attempt, worker, keys)
+        lease = ChunkLease(self.orders.job_id, outgoing.chunk, outgoing.attempt, worker, keys)
         return self.out.add(outgoing, lease)
 
-    def _chunk(self, sent: Sent) -> Chunk:
+    def _chunk(self, sent: SentChunk) -> Chunk:
         versions, outgoing = self.bench.versions, sent.outgoing
         outputs = dict(versions.outputs)  # a read of the next units may add to them while these are packed
         return Chunk(sent.lease.id, outgoing.units, versions.known, outputs, outgoing.is_live)
 
-    async def _granted(self, sent: Sent) -> None:
+    async def _granted(self, sent: SentChunk) -> None:
         at, lease = self.bench.engine.clock(), sent.lease
         grant = partial(leases.grant, lease=lease, at=at, lasts=timedelta(seconds=self.orders.lease_s))
         await self.bench.engine.store.write(
@@ -134,7 +134,7 @@ class Dispatch:
         )  # committed before anything goes out: what may be called twice is known
         sent.went = sent.named = True
 
-    async def _ended(self, sent: Sent, ending: LeaseEnding) -> None:
+    async def _ended(self, sent: SentChunk, ending: LeaseEnding) -> None:
         """Ends the lease; what its worker says of the chunk from now on comes too late, for the rest goes out again."""
         undone = list(sent.missing.values())
         with self._taking():

@@ -21,14 +21,14 @@ from minions_evals_mcp.cluster.orders import (
     Message,
     OwnCost,
     Question,
-    Settled,
+    SettledCall,
 )
 from minions_evals_mcp.domain.outcomes import Failed, NotJudgeable, Passed, UnitKey, Verdict
-from minions_evals_mcp.engine.budget import Budget, Call, HaltedError
+from minions_evals_mcp.engine.budget import Budget, HaltedError, PricedCall
 from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts, Wanted
 from minions_evals_mcp.engine.run.units import Unit
 from minions_evals_mcp.judges.task import Said
-from minions_evals_mcp.models.replies import Failed as FailedCall
+from minions_evals_mcp.models.replies import FailedReply as FailedCall
 from minions_evals_mcp.models.replies import Reply
 from minions_evals_mcp.store.jobs import UnitRow, VerdictKey
 from minions_evals_mcp.store.talks import TalkRow
@@ -48,7 +48,7 @@ class _Open:
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class CoordinatorConnection:
     """The way to the coordinator: what is told goes in groups, in order; what is asked waits for its answer."""
 
     post: Callable[[list[Message]], None]
@@ -139,7 +139,7 @@ class Line:
 class SentVerdicts(KeptVerdicts):
     """Verdicts and outputs are kept by the coordinator, and asked for there."""
 
-    line: Line = field(kw_only=True)
+    line: CoordinatorConnection = field(kw_only=True)
 
     async def stored(self, wanted: Sequence[Wanted]) -> list[tuple[Said, datetime] | None]:
         """Returns what the coordinator's store has of each."""
@@ -171,19 +171,19 @@ class SentVerdicts(KeptVerdicts):
 class AskedBudget(Budget):
     """A budget that the coordinator keeps: it is asked before each call."""
 
-    line: Line = field(kw_only=True)
+    line: CoordinatorConnection = field(kw_only=True)
 
-    async def reserve(self, call: Call) -> None:
+    async def reserve(self, call: PricedCall) -> None:
         """Waits until the coordinator has set the call's cost aside; raises `HaltedError` where it will not."""
         refused = await self.line.ask(AskCall(call))
         if refused:
             raise HaltedError(str(refused))
 
-    def settle(self, call: Call, reply: Reply) -> None:
+    def settle(self, call: PricedCall, reply: Reply) -> None:
         """Tells what the call did cost."""
-        self.line.tell(Settled(call, reply if isinstance(reply, FailedCall) else replace(reply, text="")))
+        self.line.tell(SettledCall(call, reply if isinstance(reply, FailedCall) else replace(reply, text="")))
 
-    def free(self, call: Call) -> None:
+    def free(self, call: PricedCall) -> None:
         """Tells that the call is over."""
         self.line.tell(Freed(call))
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.engine.budget import Call
-from minions_evals_mcp.engine.judge.compose import Frame, OutputVersion
+from minions_evals_mcp.engine.budget import PricedCall
+from minions_evals_mcp.engine.judge.compose import OutputVersion, RunDefaults
 from minions_evals_mcp.engine.judge.kept_verdicts import Wanted
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.units import Unit
@@ -24,7 +24,7 @@ from minions_evals_mcp.targets.http import HttpSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class EngineSetup:
     """The set-up of the coordinator's engine, as far as workers must be set up alike. Keys are not in it."""
 
     judge_model: str | None
@@ -43,9 +43,9 @@ class Orders:
 
     job_id: str
     start: str
-    setup: Setup
+    setup: EngineSetup
     request: RunRequest
-    frame: Frame
+    frame: RunDefaults
     lease_s: float
     """So long a worker may say nothing of its units before they go to another."""
 
@@ -77,7 +77,7 @@ class Back:
 
 
 @dataclass(frozen=True, slots=True)
-class Broke:
+class WorkerError:
     """The error that broke the worker's side of the run."""
 
     message: str
@@ -120,7 +120,7 @@ class AskKept:
 class AskCall:
     """May this call be made?"""
 
-    call: Call
+    call: PricedCall
 
 
 Question = AskKept | AskCall
@@ -135,10 +135,10 @@ class CallRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledCall:
     """The outcome of a call, without its text."""
 
-    call: Call
+    call: PricedCall
     reply: Reply
 
 
@@ -146,7 +146,7 @@ class Settled:
 class Freed:
     """A call is over."""
 
-    call: Call
+    call: PricedCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class Renewed:
     gone: Collection[str]
 
 
-Matter = Back | KeepOutput | KeepVerdict | KeepTalk | CallRequest | Settled | Freed | OwnCost | Broke
+Matter = Back | KeepOutput | KeepVerdict | KeepTalk | CallRequest | SettledCall | Freed | OwnCost | WorkerError
 """What is to be done in the order in which a worker sends it."""
 Message = Matter | Alive
 """What a worker sends."""

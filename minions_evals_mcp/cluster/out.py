@@ -10,7 +10,7 @@ import anyio
 from minions_evals_mcp.cluster.chunks import HELD, LIVE, Outgoing
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.run.units import Unit
-from minions_evals_mcp.store.leases import Lease
+from minions_evals_mcp.store.leases import ChunkLease
 
 LONGEST_LOOK_S = 1.0
 
@@ -21,11 +21,11 @@ def listening_s(passed_s: float) -> float:
 
 
 @dataclass(slots=True, eq=False)
-class Sent:
+class SentChunk:
     """A chunk that is with a worker, and those of its units that have not come back."""
 
     outgoing: Outgoing
-    lease: Lease
+    lease: ChunkLease
     missing: dict[UnitKey, Unit]
     left: set[UnitKey] = field(default_factory=set[UnitKey])
     """Those of them that its worker will not begin."""
@@ -57,7 +57,7 @@ class Out:
     """
 
     lease_s: float
-    chunks: dict[str, Sent] = field(default_factory=dict[str, Sent])
+    chunks: dict[str, SentChunk] = field(default_factory=dict[str, SentChunk])
     waited: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
     """What is waited for, by worker: room with it, or what concerns all."""
 
@@ -75,17 +75,17 @@ class Out:
         for worker in [*self.waited]:
             self.change(worker)
 
-    def add(self, outgoing: Outgoing, lease: Lease) -> Sent:
+    def add(self, outgoing: Outgoing, lease: ChunkLease) -> SentChunk:
         """Notes that a chunk goes to a worker."""
         missing = {unit.key: unit for unit in outgoing.units}
-        self.chunks[lease.id] = sent = Sent(outgoing, lease, missing)
+        self.chunks[lease.id] = sent = SentChunk(outgoing, lease, missing)
         return sent
 
-    def remove(self, sent: Sent) -> None:
+    def remove(self, sent: SentChunk) -> None:
         """Notes that it is back, or lost: what is told of it later is another's by now."""
         self.chunks.pop(sent.lease.id, None)
 
-    def with_worker(self, worker: str) -> list[Sent]:
+    def with_worker(self, worker: str) -> list[SentChunk]:
         """The chunks that a worker has."""
         return [sent for sent in self.chunks.values() if sent.lease.worker == worker]
 
@@ -94,7 +94,7 @@ class Out:
         held = sum(len(sent.missing) if sent.outgoing.is_live else HELD // 2 for sent in self.with_worker(worker))
         return held + LIVE <= HELD
 
-    def missing(self, worker: str, key: UnitKey) -> Sent | None:
+    def missing(self, worker: str, key: UnitKey) -> SentChunk | None:
         """The chunk with which the worker has that unit, if it has."""
         return next((sent for sent in self.with_worker(worker) if key in sent.missing), None)
 
@@ -103,11 +103,11 @@ class Out:
         for sent in self.several(names):
             sent.named = True
 
-    def several(self, names: Iterable[str]) -> list[Sent]:
+    def several(self, names: Iterable[str]) -> list[SentChunk]:
         """Those of the named chunks that are out, and not given up."""
         return [sent for name in names if (sent := self.chunks.get(name)) is not None and not sent.is_lost]
 
-    def listened(self, seconds: float) -> list[Sent]:
+    def listened(self, seconds: float) -> list[SentChunk]:
         """Counts so much more silence; the chunks of which nothing was heard for a lease."""
         for sent in self.chunks.values():
             sent.unheard_s = 0.0 if sent.named or not sent.went else sent.unheard_s + seconds

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from minions_evals_mcp.engine.budget import Budget, Call, HaltedError
+from minions_evals_mcp.engine.budget import Budget, HaltedError, PricedCall
 from minions_evals_mcp.models.limit import AdaptiveLimit
-from minions_evals_mcp.models.replies import Failed, Reply
+from minions_evals_mcp.models.replies import FailedReply, Reply
 
 PUSHED_BACK = frozenset({"rate-limited", "overloaded"})
 GIVEN_UP = "the worker that asked was given up"
-LOST = Failed("transient", "the worker that made the call was lost", fatal=False, faults=(), attempts=1)
+LOST = FailedReply("transient", "the worker that made the call was lost", fatal=False, faults=(), attempts=1)
 
 
 @dataclass(slots=True, eq=False)
@@ -22,7 +22,7 @@ class _Held:
     """A call that may be under way."""
 
     worker: str
-    call: Call
+    call: PricedCall
     sent_at: float
     settled: bool = False
     over: anyio.Event = field(default_factory=anyio.Event)
@@ -43,13 +43,13 @@ class Permits:
         """The worker is there: from now on it may call."""
         self.stays[worker] = object()
 
-    async def allow(self, worker: str, call: Call, answer: Callable[[str], Awaitable[None]]) -> None:
+    async def allow(self, worker: str, call: PricedCall, answer: Callable[[str], Awaitable[None]]) -> None:
         """Answers "" once the call may be made, or why it may not; returns when it is over."""
         refused = await self._allowed(worker, call, answer)
         if refused:
             await answer(refused)
 
-    async def _allowed(self, worker: str, call: Call, answer: Callable[[str], Awaitable[None]]) -> str:
+    async def _allowed(self, worker: str, call: PricedCall, answer: Callable[[str], Awaitable[None]]) -> str:
         """Nothing once a call is over that was allowed, else why it was not; what waits for a place may be lost meanwhile."""
         stay = self.stays.get(worker)
         async with self._limit(call.provider):
@@ -69,7 +69,7 @@ class Permits:
                 self.budget.free(call)
         return ""
 
-    def settle(self, worker: str, call: Call, reply: Reply) -> None:
+    def settle(self, worker: str, call: PricedCall, reply: Reply) -> None:
         """Counts what the call did cost, and what it says of its provider."""
         held = self._of(worker, call, settled=False)
         if held is None:  # the worker was lost meanwhile, and the call is counted
@@ -79,10 +79,10 @@ class Permits:
         limit = self._limit(call.provider)
         if PUSHED_BACK.intersection(reply.faults):
             limit.pushed_back(sent_at=held.sent_at, now=time.monotonic())
-        elif not isinstance(reply, Failed):
+        elif not isinstance(reply, FailedReply):
             limit.succeeded()
 
-    def free(self, worker: str, call: Call) -> None:
+    def free(self, worker: str, call: PricedCall) -> None:
         """The call is over."""
         held = self._of(worker, call, settled=True) or self._of(worker, call, settled=False)
         if held is not None:
@@ -96,7 +96,7 @@ class Permits:
                 self.budget.settle(held.call, LOST)
             held.over.set()
 
-    def _of(self, worker: str, call: Call, *, settled: bool) -> _Held | None:
+    def _of(self, worker: str, call: PricedCall, *, settled: bool) -> _Held | None:
         """A call like that; which of several does not matter."""
         same = (held for held in self.held if (held.worker, held.call, held.settled) == (worker, call, settled))
         return next((held for held in same if not held.over.is_set()), None)

@@ -16,7 +16,6 @@ from minions_evals_mcp.cluster.orders import (
     Answer,
     AskCall,
     Back,
-    Broke,
     CallRequest,
     Freed,
     KeepOutput,
@@ -27,16 +26,17 @@ from minions_evals_mcp.cluster.orders import (
     Orders,
     OwnCost,
     Renewed,
-    Settled,
+    SettledCall,
+    WorkerError,
 )
 from minions_evals_mcp.cluster.out import Out
 from minions_evals_mcp.cluster.permits import Permits
-from minions_evals_mcp.engine.run.pipeline import Behind, Done, Endings, Health
+from minions_evals_mcp.engine.run.pipeline import DeferredWrite, Done, Endings, Health
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.store import leases
 from minions_evals_mcp.store.jobs import UnitRow
-from minions_evals_mcp.store.leases import Lease, LeaseEnding
+from minions_evals_mcp.store.leases import ChunkLease, LeaseEnding
 
 Heard = tuple[str, Matter]
 """What a worker sent, and which."""
@@ -81,13 +81,13 @@ class Returns:
                     await self._keep_paid(message)
                 case CallRequest():
                     tasks.start_soon(self._request_output, worker, message)
-                case Settled():
+                case SettledCall():
                     self.permits.settle(worker, message.call, message.reply)
                 case Freed():
                     self.permits.free(worker, message.call)
                 case OwnCost():
                     self.permits.budget.count_own(message.usd)
-                case Broke():
+                case WorkerError():
                     raise (BadInputError if message.is_bad_input else InstrumentError)(
                         message.message, remedy=message.remedy
                     )
@@ -129,10 +129,10 @@ class Returns:
         if endings:
             await self.done.send(endings)
 
-    async def end(self, lease: Lease, ending: LeaseEnding, returned: int) -> None:
+    async def end(self, lease: ChunkLease, ending: LeaseEnding, returned: int) -> None:
         """Has the lease end once all that was passed on before is written: what is neither out nor kept is not begun."""
         at = self.bench.engine.clock()
-        await self.done.send(Behind(partial(leases.end, lease=lease, ending=ending, returned=returned, at=at)))
+        await self.done.send(DeferredWrite(partial(leases.end, lease=lease, ending=ending, returned=returned, at=at)))
 
     async def _request_output(self, worker: str, output_request: CallRequest) -> None:
         question = output_request.question

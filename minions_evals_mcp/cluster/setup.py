@@ -13,7 +13,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from minions_evals_mcp.cluster.orders import Setup
+from minions_evals_mcp.cluster.orders import EngineSetup
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.engine.context import EngineConfig
@@ -27,10 +27,10 @@ DISTRIBUTION = "minions-evals-mcp"
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
-def setup_of(config: EngineConfig) -> Setup:
+def setup_of(config: EngineConfig) -> EngineSetup:
     """Returns how workers are to be set up for an engine that is set up so."""
     own = config.own_target
-    return Setup(
+    return EngineSetup(
         judge_model=config.judge_model,
         judge_together=config.judge_together,
         judge_empty=config.judge_empty,
@@ -42,7 +42,7 @@ def setup_of(config: EngineConfig) -> Setup:
     )
 
 
-def worker_config(setup: Setup) -> EngineConfig:
+def worker_config(setup: EngineSetup) -> EngineConfig:
     """Returns how a worker's engine is set up: as ordered, with the keys and addresses of its own environment."""
     chosen = Chosen(
         judge_model=setup.judge_model,
@@ -62,7 +62,7 @@ def worker_config(setup: Setup) -> EngineConfig:
     )
 
 
-def _own_target(setup: Setup) -> OwnTarget | None:
+def _own_target(setup: EngineSetup) -> OwnTarget | None:
     """The application as it is set up, with the headers that this machine's environment holds."""
     settings = setup.application
     if not isinstance(settings, HttpSettings):

@@ -14,16 +14,16 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from minions_evals_mcp.cluster.line import AskedBudget, Line, SentVerdicts
+from minions_evals_mcp.cluster.line import AskedBudget, CoordinatorConnection, SentVerdicts
 from minions_evals_mcp.cluster.orders import (
     Alive,
     Back,
-    Broke,
     Chunk,
     Message,
     Orders,
     Renewed,
     Told,
+    WorkerError,
 )
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine_on
@@ -83,7 +83,7 @@ class _AtWork:
 
 
 @dataclass(slots=True, eq=False)
-class Watch:
+class LeaseWatch:
     """Knows whether the coordinator may have given what is here to another: it did not hear of this worker for a lease."""
 
     lease_s: float
@@ -113,9 +113,9 @@ class Workshop:
     """Carries out the chunks of one run, as many units at once as the run's concurrency says, whatever chunk they are of."""
 
     bench: Bench
-    line: Line
+    line: CoordinatorConnection
     todo: MemoryObjectSendStream[list[Unit]]
-    watch: Watch
+    watch: LeaseWatch
     tasks: TaskGroup
     chunks: dict[str, _AtWork] = field(default_factory=dict[str, _AtWork])
     chunk_of: dict[int, _AtWork] = field(default_factory=dict[int, _AtWork])
@@ -144,9 +144,11 @@ class Workshop:
         except StoppedError:
             return
         except EvalsError as error:  # some of them carry more than travels
-            self.line.tell(Broke(error.message_text, error.remedy_text, isinstance(error, BadInputError)))
+            self.line.tell(WorkerError(error.message_text, error.remedy_text, isinstance(error, BadInputError)))
         except Exception as error:  # noqa: BLE001  the coordinator ends the run with it
-            self.line.tell(Broke(f"a worker broke: {type(error).__name__}: {error}", "Report it.", is_bad_input=False))
+            self.line.tell(
+                WorkerError(f"a worker broke: {type(error).__name__}: {error}", "Report it.", is_bad_input=False)
+            )
         else:
             if back.ended or back.left:
                 self.line.tell(back)
@@ -261,14 +263,14 @@ async def open_workshop(
     config: EngineConfig, orders: Orders, post: Callable[[list[Message]], None]
 ) -> AsyncGenerator[Workshop]:
     """A workshop for those orders; raises `BadInputError` where a key is missing or the target cannot be opened."""
-    line = Line(post)
+    line = CoordinatorConnection(post)
     todo_in, todo_out = anyio.create_memory_object_stream[list[Unit]](math.inf)
     done_in, done_out = anyio.create_memory_object_stream[Endings](TOGETHER)
     async with open_engine_on(config, NoStore()) as engine:
         bench = _bench(engine, orders, line)
         with todo_in, todo_out, done_in, done_out:
             async with anyio.create_task_group() as tasks:
-                shop = Workshop(bench, line, todo_in, Watch(orders.lease_s), tasks)
+                shop = Workshop(bench, line, todo_in, LeaseWatch(orders.lease_s), tasks)
                 health = Relayed(Switch(), left=shop.left)
                 pages = shop.in_time(todo_out)
                 work = partial(here, bench, pages, done_in, health=health, workers=config.concurrency)
@@ -289,7 +291,7 @@ async def _until_broken(shop: Workshop, work: Callable[[], Awaitable[Any]]) -> N
         shop.gave_up(error)
 
 
-def _bench(engine: Engine, orders: Orders, line: Line) -> Bench:
+def _bench(engine: Engine, orders: Orders, line: CoordinatorConnection) -> Bench:
     request = orders.request
     budget = AskedBudget(request.max_cost_usd, None, _never, line=line)
     judging = planning.judge_for(engine, request, budget, model=engine.judge_model())

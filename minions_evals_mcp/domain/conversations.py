@@ -55,8 +55,9 @@ class Conversation(Value):
     the answer, then a fact of `knows` or `withholds` that was asked for, then the next fixed message. Where none is left, the
     conversation ends. The player `model` is sent `goal`, `persona` and all facts; `model` names it.
 
-    `maxTurns` bounds the messages of the user. `language` is the one that the user speaks (a code such as `de`), that of the
-    opening unless it is given. A conversation that the user spoiled is made again up to `retries` times.
+    `maxTurns` bounds the messages of the user (10, or as many as the script has). `language` is the one that the user speaks (a
+    code such as `de`), that of the opening unless it is given. A conversation that the user spoiled is made again up to `retries`
+    times.
     """
 
     opening: Text | None = None
@@ -66,7 +67,7 @@ class Conversation(Value):
     knows: dict[Text, Fact] = {}
     withholds: Annotated[tuple[Withheld, ...], Field(strict=False)] = ()
     turns: Annotated[tuple[Text | Reply, ...], Field(strict=False)] = ()
-    max_turns: Annotated[int, Field(ge=1, le=200)] = MAX_TURNS
+    max_turns: Annotated[int | None, Field(ge=1, le=200)] = None
     ends: Ends | None = None
     player: Player = "script"
     model: Text | None = None
@@ -96,6 +97,12 @@ class Conversation(Value):
         """The fixed messages in order, with the first one."""
         messages = tuple(turn for turn in self.turns if isinstance(turn, str))
         return messages if self.opening is None else (self.opening, *messages)
+
+    @property
+    def most_turns(self) -> int:
+        """So many messages the user says at the most."""
+        scripted = len(self.fixed) + sum(reply.times for reply in self.replies)
+        return self.max_turns or max(MAX_TURNS, scripted)
 
     @property
     def replies(self) -> tuple[Reply, ...]:

@@ -15,7 +15,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.prices import estimate_usd, price_known
-from minions_evals_mcp.models.replies import Failed, FaultKind, Reply
+from minions_evals_mcp.models.replies import FailedReply, FaultKind, Reply
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.next_steps import argument
 
@@ -34,7 +34,7 @@ class HaltedError(Exception):
     """No further call may be started; the unit stays open and is done when the run is resumed."""
 
 
-class Call(NamedTuple):
+class PricedCall(NamedTuple):
     """A call to a provider, and what it may cost at the most."""
 
     provider: str
@@ -185,7 +185,7 @@ class Budget:
                 self.announcing = None
                 written.set()
 
-    async def reserve(self, call: Call) -> None:
+    async def reserve(self, call: PricedCall) -> None:
         """Takes the estimate of the next call out of the budget; raises `HaltedError` where it does not fit.
 
         A call in flight mostly costs less than was set aside for it, so one that does not fit waits until none is.
@@ -218,7 +218,7 @@ class Budget:
             and self.earlier_usd + self.spent_usd + self.reserved + estimate > self.max_cost_usd
         )
 
-    def free(self, call: Call) -> None:
+    def free(self, call: PricedCall) -> None:
         """Gives back what was set aside for a call, and wakes those who wait for it."""
         self.in_flight -= 1
         self.reserved = self.reserved - call.estimate_usd if self.in_flight else 0.0
@@ -228,13 +228,13 @@ class Budget:
         self.settled.set()
         self.settled = anyio.Event()
 
-    def settle(self, call: Call, reply: Reply) -> None:
+    def settle(self, call: PricedCall, reply: Reply) -> None:
         """Counts what the call did cost; an attempt that failed after it was sent may have been billed too."""
         self.calls += 1
         self.attempts += reply.attempts
         self.faults.update(reply.faults)
         billed_attempts = call.estimate_usd * (reply.attempts - 1)
-        if isinstance(reply, Failed):
+        if isinstance(reply, FailedReply):
             self.spent_usd += call.estimate_usd if self.max_cost_usd is not None else 0.0
             return
         if reply.usage is not None:
@@ -298,7 +298,7 @@ class Metered:
 
     async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
         """The client's reply; raises `HaltedError` where a cap forbids the call."""
-        call = Call(self.provider, self._estimate(request))
+        call = PricedCall(self.provider, self._estimate(request))
         await self.budget.reserve(call)
         try:
             reply = await self.open().complete(request, deadline_s=deadline_s)

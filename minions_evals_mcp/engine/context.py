@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.values import utc
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER, open_embedder
-from minions_evals_mcp.engine.standing import Standing
+from minions_evals_mcp.engine.standing import RunProgress
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.client import ModelClient
@@ -28,11 +28,11 @@ from minions_evals_mcp.skills import Skills, load_skills
 from minions_evals_mcp.store.connection import stands_still
 from minions_evals_mcp.store.database import Store, open_store
 from minions_evals_mcp.store.sealed_content import use_key
-from minions_evals_mcp.targets.http import Web
+from minions_evals_mcp.targets.http import ApplicationConnections
 from minions_evals_mcp.targets.own import OwnTarget
 
 
-def unwatched(standing: Standing) -> None:
+def unwatched(standing: RunProgress) -> None:
     """Nobody looks on."""
     del standing
 
@@ -111,7 +111,7 @@ class Engine:
     models: Models
     regexes: RegexSandbox
     snippets: Snippets
-    web: Web
+    web: ApplicationConnections
     clock: Callable[[], datetime] = wall_clock
     new_id: Callable[[], str] = uuid4
     new_mark: Callable[[], str] = judge_mark
@@ -122,7 +122,7 @@ class Engine:
     """What answers in a model's place where a config's assertion names it as the judge, by `Grader.name`."""
     own_checks: Mapping[str, OwnCheck] = field(default_factory=dict[str, "OwnCheck"])
     """The user's functions that check outputs, by the names under which assertions ask for them."""
-    watch: Callable[[Standing], None] = unwatched
+    watch: Callable[[RunProgress], None] = unwatched
     """Is told how far each run is."""
 
     speaker: Speaker = AN_AGENT
@@ -172,6 +172,6 @@ async def open_engine_on(config: EngineConfig, store: Store) -> AsyncGenerator[E
         Models(config.providers) as models,
         RegexSandbox() as regexes,
         Snippets(trusted=config.trust_code) as snippets,
-        Web() as web,
+        ApplicationConnections() as web,
     ):
         yield Engine(config, store, skills, models, regexes, snippets, web)

@@ -14,7 +14,7 @@ from minions_evals_mcp.errors import InstrumentError, UnsupportedError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.registry import ModelRef, Models, parse_model
-from minions_evals_mcp.models.replies import Completion, Failed
+from minions_evals_mcp.models.replies import Completion, FailedReply
 from minions_evals_mcp.models.request import ModelRequest
 
 DEFAULT_EMBEDDER = WORDLLAMA
@@ -60,7 +60,7 @@ class _Requested:
     async def __call__(self, texts: Sequence[str]) -> list[Vector]:
         request = ModelRequest(model=self.model, user=json.dumps([*texts]), max_tokens=0)
         reply = await self.client.complete(request, deadline_s=self.deadline_s)
-        if isinstance(reply, Failed):
+        if isinstance(reply, FailedReply):
             raise InstrumentError(f"the embedder {self.name} failed: {reply.kind}: {reply.reason}")
         assert isinstance(reply, Completion), "vectors are neither cut off nor refused"
         return [*_VECTORS.validate_json(reply.text)]

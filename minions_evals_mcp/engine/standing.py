@@ -6,7 +6,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 
 
 @frozen_type
-class Standing:
+class RunProgress:
     """One run under way. `total` and `done` count units (case × trial), `unscored` those that have no verdict.
 
     `spent_usd` is what was spent so far: model calls, and what the target itself says; None where a price is not known.

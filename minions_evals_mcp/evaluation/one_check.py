@@ -34,7 +34,7 @@ MADE_BY = "pytest"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenOutput:
     """An output that is at hand, as a target."""
 
     observed: Observed
@@ -100,7 +100,7 @@ async def kept_check(engine: Engine, wanted: CheckAsked) -> Answer:
         key=f"{wanted.case_id}#{engine.new_id()}",
     )
     started = await start_cases(
-        engine, request, [wanted.case_id], kind="test-case", target=lambda _: Given(wanted.observed())
+        engine, request, [wanted.case_id], kind="test-case", target=lambda _: GivenOutput(wanted.observed())
     )  # fmt: skip
     try:
         await started.finish(silent)

@@ -26,7 +26,7 @@ from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.evaluation.case import Case, Cases, case_of, cases_in
 from minions_evals_mcp.evaluation.checks import Checks, Rubric, criterion_name, criterion_text, weight_of
 from minions_evals_mcp.store import records
-from minions_evals_mcp.targets.function.task import Task
+from minions_evals_mcp.targets.function.task import FunctionTask
 
 PAGE = 500
 LONGEST_TITLE = 80
@@ -51,7 +51,7 @@ class Suite:
     engine: Engine
     name: str
     checks: Checks
-    task: Task
+    task: FunctionTask
     case_ids: list[str] = field(default_factory=list[str])
     taken: set[str] = field(default_factory=set[str])
     known: dict[str, Case] = field(default_factory=dict[str, Case])

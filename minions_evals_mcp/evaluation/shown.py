@@ -18,7 +18,7 @@ from minions_evals_mcp.default_store import left_behind, user_store
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.gates import limit_words, stays_red
 from minions_evals_mcp.engine.answers.names import short_id
-from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff, Totals
+from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff, RunTotals
 from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.presentation.next_steps import PythonCalls, Terminal, in_terms
 from minions_evals_mcp.report.diffs import diff_view
@@ -308,7 +308,7 @@ def diff_html(diff: RunDiff) -> str:
     return f"<div><p><b>{escape(diff.title)}</b></p>{figures}{words}{changes}{more}</div>"
 
 
-def _totals_row(name: str, totals: Totals) -> tuple[str, ...]:
+def _totals_row(name: str, totals: RunTotals) -> tuple[str, ...]:
     score = "–" if totals.score is None else f"{totals.score:.3f}"
     return name, totals.run_id, totals.version or "", f"{totals.passed} of {totals.trials}", score
 

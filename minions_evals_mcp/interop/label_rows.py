@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.labels.label_import import ImportedLabel
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.table_rows import Row, read_rows
+from minions_evals_mcp.interop.table_rows import TableRow, read_rows
 
 COLUMNS = ("testCaseId", "trial", "criterionId", "score", "rationale", "judgedBy")
 
@@ -22,7 +22,7 @@ def labels_in(path: Path) -> list[ImportedLabel]:
     return labels
 
 
-def _label(row: Row) -> ImportedLabel:
+def _label(row: TableRow) -> ImportedLabel:
     cells = {name: value_text(row.cells[name]) for name in COLUMNS if row.cells.get(name) not in (None, "")}
     for name in ("testCaseId", "score"):
         if name not in cells:

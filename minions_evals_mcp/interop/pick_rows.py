@@ -20,7 +20,7 @@ from minions_evals_mcp.interop.score_rows import (
     vetted,
 )
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Evidence, Need, Subject, Unchecked
-from minions_evals_mcp.scoring.max_score import MAX_SCORE, MaxScore, Selection, max_score_of
+from minions_evals_mcp.scoring.max_score import MAX_SCORE, MaxScore, SelectedOutput, max_score_of
 from minions_evals_mcp.scoring.verdicts.examination import Contest, Spoilt
 
 KEYS = frozenset({"id", "outputs", "assert"})
@@ -46,11 +46,11 @@ class PickRow:
                 return {"id": self.id, "error": f"outputs.{index}: {why.type}: {why.reason}"}
             case Unchecked() as nothing:
                 return {"id": self.id, "error": f"{nothing.type}: {nothing.reason}"}
-            case Selection() as selection:
+            case SelectedOutput() as selection:
                 return _picked(self.id, selection)
 
 
-def _picked(ident: str, selection: Selection) -> Answer:
+def _picked(ident: str, selection: SelectedOutput) -> Answer:
     aggregates: list[JsonValue] = [standing.named_scores.max_score for standing in selection.standings]
     reasons: list[JsonValue] = [standing.verdict.reason for standing in selection.standings]
     named: list[JsonValue] = [standing.named_scores.model_dump(mode="json") for standing in selection.standings]

@@ -15,7 +15,15 @@ from minions_evals_mcp.domain.assertions import SET
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.engine.config_eval.evaluation import Evaluation, Written
-from minions_evals_mcp.engine.config_eval.matrix import JUDGED, Cell, ColumnFigures, Matrix, Row, Score, Selected
+from minions_evals_mcp.engine.config_eval.matrix import (
+    JUDGED,
+    AssertionScore,
+    Cell,
+    ColumnFigures,
+    Matrix,
+    Selected,
+    TestRow,
+)
 
 VERSION = 3
 NO_FAILURE, ASSERTION, ERROR = 0, 1, 2
@@ -86,7 +94,7 @@ def _tokens(cells: Sequence[Cell]) -> Json:
     return {"total": prompt + completion, "prompt": prompt, "completion": completion}
 
 
-def _prompt(column: ColumnFigures, version: Fields, rows: Sequence[Row], number: int) -> Json:
+def _prompt(column: ColumnFigures, version: Fields, rows: Sequence[TestRow], number: int) -> Json:
     """A column with its figures; a named metric is the sum of its weighted scores, as derived metrics see it."""
     assert isinstance(version, PromptVersion)
     cells = [row.cells[number] for row in rows if row.cells[number].asked]
@@ -126,7 +134,7 @@ def _bearing(cell: Cell, name: str) -> int:
     return sum(score.metric == name and score.type != SET for score in _told_one_by_one(cell.scores)) or 1
 
 
-def _told_one_by_one(scores: Sequence[Score]) -> list[Score]:
+def _told_one_by_one(scores: Sequence[AssertionScore]) -> list[AssertionScore]:
     """The verdicts in a row, those inside a set behind it."""
     return [each_score for score in scores for each_score in (score, *_told_one_by_one(score.parts))]
 
@@ -155,7 +163,7 @@ def _numbers(cell: Cell) -> Json:
     return dict(cell.metrics)
 
 
-def _grading(row: Row, cell: Cell, written: Written) -> Json:
+def _grading(row: TestRow, cell: Cell, written: Written) -> Json:
     """The verdict with each assertion's, and with what chose among the outputs."""
     judged = zip(cell.scores, written.assertions, strict=True)
     components = [component for score, assertion in judged for component in _components(score, assertion)]
@@ -171,7 +179,7 @@ def _grading(row: Row, cell: Cell, written: Written) -> Json:
     }  # fmt: skip
 
 
-def _components(score: Score, assertion: JsonValue) -> list[Json]:
+def _components(score: AssertionScore, assertion: JsonValue) -> list[Json]:
     """The verdict on an assertion as it is written; with its parts in it and behind it, those of a set or of code."""
     verdict: Json = {"pass": score.passed, "score": score.score, "reason": score.reason}
     if score.type != SET or not isinstance(assertion, dict):
@@ -188,7 +196,7 @@ def _components(score: Score, assertion: JsonValue) -> list[Json]:
     return [whole, *parts]
 
 
-def _choices(row: Row, cell: Cell, written: Written) -> list[Json]:
+def _choices(row: TestRow, cell: Cell, written: Written) -> list[Json]:
     return [
         {
             "pass": selection.selected == cell.column, "score": float(selection.selected == cell.column),

@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.engine.judge.row_grades import row_grades
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.interop.pick_rows import read_pick_row
-from minions_evals_mcp.interop.score_rows import Answer, Asked, Row, read_row
+from minions_evals_mcp.interop.score_rows import Answer, Asked, ScoreRow, read_row
 
 
 async def score_output(
@@ -49,7 +49,7 @@ async def pick_output(
     return await answered(engine, read_pick_row(to_json(row)), max_cost_usd=max_cost_usd)
 
 
-def row_of(output: JsonValue, assertions: Sequence[Json], threshold: float | None) -> Row:
+def row_of(output: JsonValue, assertions: Sequence[Json], threshold: float | None) -> ScoreRow:
     """The output with what it is to pass; raises `InvalidRecordError` naming what does not fit."""
     row: Json = {"output": output, "assert": [*assertions]}
     if threshold is not None:

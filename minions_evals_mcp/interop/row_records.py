@@ -18,7 +18,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import TYPES, Record, record_from_wire
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.table_rows import Row, read_rows
+from minions_evals_mcp.interop.table_rows import TableRow, read_rows
 from minions_evals_mcp.next_steps import argument
 
 RowType = Literal["test-case", "agent-run"]
@@ -106,7 +106,7 @@ class RowRecords:
         if batch:
             yield batch
 
-    def _record(self, row: Row, ids: _Ids) -> Record[Fields]:
+    def _record(self, row: TableRow, ids: _Ids) -> Record[Fields]:
         try:
             fields = _fields(self._mapping, row)
             ident, title = fields.pop("id", None), fields.pop("title", None)
@@ -135,7 +135,7 @@ def _place(where: str) -> Callable[[], str]:
     return lambda: where
 
 
-def _fields(mapping: RowMapping, row: Row) -> Json:
+def _fields(mapping: RowMapping, row: TableRow) -> Json:
     """The fields that a row fills, by name; parts of mappings put together."""
     fields: Json = {}
     for path, text in mapping.fixed.items():

@@ -19,7 +19,7 @@ from minions_evals_mcp.interop.finite_numbers import vet_finite
 from minions_evals_mcp.scoring.assertions.table import asks, is_type, vet
 from minions_evals_mcp.scoring.assertions.trajectories.turns import spoken_turns
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
-from minions_evals_mcp.scoring.verdicts.examination import Checks, Examination, answered_alone
+from minions_evals_mcp.scoring.verdicts.examination import Examination, OutputChecks, answered_alone
 
 if TYPE_CHECKING:
     from minions_evals_mcp.domain.neighbours import ToolCall
@@ -34,7 +34,7 @@ CHUNK = 1 << 16
 MOST_KNOWN, LONGEST_KNOWN = 4096, 2000
 _KNOWN: dict[str | tuple[str, ...], tuple[Assertion, bool]] = {}
 """Vetted assertions, and whether each may need anything of the outside."""
-_trusted, _of_row = Assertion.trusted, tuples_of(Checks)
+_trusted, _of_row = Assertion.trusted, tuples_of(OutputChecks)
 Answer = dict[str, JsonValue]
 Asked = Examination[Answer]
 """A row as its reader made it."""
@@ -42,11 +42,11 @@ Batch = list[tuple[int, bytes]]
 """Lines with their numbers."""
 
 
-class Row(NamedTuple):
+class ScoreRow(NamedTuple):
     """One recorded output with the checks that it is to pass."""
 
     id: str
-    checks: Checks
+    checks: OutputChecks
 
     def needs(self) -> Sequence[Need]:
         """Returns what its checks need of the outside."""
@@ -60,7 +60,7 @@ class Row(NamedTuple):
         return verdict_row(self.id, result)
 
 
-def _checks(row: dict[str, JsonValue], subject: Subject) -> Checks:
+def _checks(row: dict[str, JsonValue], subject: Subject) -> OutputChecks:
     """A row's output with its vetted assertions."""
     assertions: list[Assertion] = []
     asking = False
@@ -129,11 +129,11 @@ def _assertion(text: bytes, number: int) -> Assertion:
         ) from None
 
 
-def read_row(line: str | bytes) -> Row:
+def read_row(line: str | bytes) -> ScoreRow:
     """The row in a line; raises `InvalidRecordError` naming the field that does not fit."""
     row = read_object(line, KEYS, ("output", "assert"), also=ALSO)
     subject = subject_of(row["output"], row)
-    return Row(row_id(row), _checks(row, subject))
+    return ScoreRow(row_id(row), _checks(row, subject))
 
 
 def read_object(
@@ -223,7 +223,7 @@ def verdict_row(ident: str, aggregate: Aggregate) -> Answer:
 
 
 @dataclass(slots=True)
-class Tally:
+class RowTally:
     """The counts of the rows' verdicts: `passed` counts those that pass, or of which an output is selected; `errors` have no verdict."""
 
     rows: int = 0
@@ -239,13 +239,13 @@ class Tally:
         return answers
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """The source of rows: a file or pipe that gives what has come, at most so many bytes."""
 
     def read1(self, size: int, /) -> bytes: ...
 
 
-def batches(source: Source) -> Iterator[Batch]:
+def batches(source: RowSource) -> Iterator[Batch]:
     """The lines with their numbers, as many as are there at once; blank ones are left out.
 
     A producer that waits for each verdict is answered, for no more is read than what has come.
@@ -272,13 +272,13 @@ def rows_of(batch: Sequence[tuple[int, str | bytes]], read: Callable[[str | byte
     return rows
 
 
-def answers_alone(rows: Sequence[Asked], tally: Tally) -> list[Answer] | None:
+def answers_alone(rows: Sequence[Asked], tally: RowTally) -> list[Answer] | None:
     """One answer for each row, from what stands in it; None, and nothing counted, where one needs more than that."""
     verdicts = answered_alone(rows)
     return None if verdicts is None else tally.counted(verdicts)
 
 
-async def answers(rows: Sequence[Asked], judges: Judges, tally: Tally) -> list[Answer]:
+async def answers(rows: Sequence[Asked], judges: Judges, tally: RowTally) -> list[Answer]:
     """One answer for each row."""
     from minions_evals_mcp.engine.judge.door import judge  # noqa: PLC0415  most rows need no evidence, nor what fetches it
 

@@ -27,7 +27,7 @@ _WORKER = "minions_evals_mcp.interop.parquet_worker"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One row and where it begins; in a table of text every cell is a string."""
 
     where: str
@@ -35,7 +35,7 @@ class Row:
     is_text: bool
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[TableRow]:
     """The rows of the file, whose kind its name tells.
 
     Raises `InvalidRecordError` with file and line while rows are read, `UnsupportedError` for another kind of file.
@@ -50,12 +50,12 @@ def read_rows(path: Path) -> Iterator[Row]:
     raise UnsupportedError(f"{path} is no table.", remedy=f"Rows are read from {', '.join(SUFFIXES)} files.")
 
 
-def _text_rows(path: Path) -> Iterator[Row]:
+def _text_rows(path: Path) -> Iterator[TableRow]:
     for row in read_text_table(path):
-        yield Row(f"{path}:{row.line}", dict(row.cells), is_text=True)
+        yield TableRow(f"{path}:{row.line}", dict(row.cells), is_text=True)
 
 
-def _json_rows(path: Path) -> Iterator[Row]:
+def _json_rows(path: Path) -> Iterator[TableRow]:
     with legible(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
@@ -63,12 +63,12 @@ def _json_rows(path: Path) -> Iterator[Row]:
             document = parse_json(line.strip(), str(path), line=number)
             if not isinstance(document, dict):
                 raise InvalidRecordError("a row is a JSON object", where=f"{path}:{number}")
-            yield Row(f"{path}:{number}", cast("Json", document), is_text=False)
+            yield TableRow(f"{path}:{number}", cast("Json", document), is_text=False)
 
 
-def _parquet_rows(path: Path) -> Iterator[Row]:
+def _parquet_rows(path: Path) -> Iterator[TableRow]:
     for number, line in enumerate(_read_elsewhere(path, "rows"), 1):
-        yield Row(f"{path}:{number}", cast("Json", line["row"]), is_text=False)
+        yield TableRow(f"{path}:{number}", cast("Json", line["row"]), is_text=False)
 
 
 def parquet_labels(path: Path) -> dict[str, list[str]]:

@@ -19,8 +19,8 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import JudgeErrored
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.coded_contexts import PROTOCOLS
-from minions_evals_mcp.judges.llm import MAX_TOKENS, LlmJudge, Question, Spent
-from minions_evals_mcp.judges.templated import READINGS, Choice, choice_given, choice_reply, rubric_reply
+from minions_evals_mcp.judges.llm import MAX_TOKENS, LlmJudge, ModelQuestion, QuestionCost
+from minions_evals_mcp.judges.templated import READINGS, ModelChoice, choice_given, choice_reply, rubric_reply
 from minions_evals_mcp.judges.verdict_reading import Flaw
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 from minions_evals_mcp.scoring.max_score import SELECT_BEST
@@ -31,7 +31,7 @@ _STEPS = re.compile(r'\{"steps".+\}')
 _RESULT = re.compile(r"\{.+\}")
 
 
-async def grade_by_code(judge: LlmJudge, need: GradeNeed) -> tuple[Grade, Spent] | JudgeErrored:
+async def grade_by_code(judge: LlmJudge, need: GradeNeed) -> tuple[Grade, QuestionCost] | JudgeErrored:
     """Returns what the code says of the output."""
     values: Json = json.loads(need.given)
     if need.type in PROTOCOLS:
@@ -56,7 +56,7 @@ async def grade_by_code(judge: LlmJudge, need: GradeNeed) -> tuple[Grade, Spent]
 
 async def choice_by_code(
     judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str
-) -> Choice | JudgeErrored:
+) -> ModelChoice | JudgeErrored:
     """The output that the code chooses, asked once: whether it goes by place is its author's affair."""
     values = choice_given(criterion, outputs, inputs)
     choice = await _ask(judge, SELECT_BEST, template, values, partial(choice_reply, outputs=len(outputs)))
@@ -65,14 +65,14 @@ async def choice_by_code(
 
 async def _ask(
     judge: LlmJudge, label: str, template: str, values: Json, read: Callable[[str], T | Flaw]
-) -> tuple[T, Spent] | JudgeErrored:
+) -> tuple[T, QuestionCost] | JudgeErrored:
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import filled  # noqa: PLC0415  jinja2 costs what few runs need
 
     try:
         text = filled(template, values)
     except BadInputError as error:
         return JudgeErrored(f"rubricPrompt: {error.message_text}")
-    return await judge.put(Question(None, text, MAX_TOKENS, None, read, label, values))
+    return await judge.put(ModelQuestion(None, text, MAX_TOKENS, None, read, label, values))
 
 
 def _steps(text: str) -> list[str] | Flaw:

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import JudgeErrored
-from minions_evals_mcp.judges.llm import Spent
+from minions_evals_mcp.judges.llm import QuestionCost
 from minions_evals_mcp.judges.verdict_reading import Flaw
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 from minions_evals_mcp.scoring.prompt_texts.code_judges import STATEMENTS
@@ -28,16 +28,18 @@ class Ask(Protocol):
 
     async def __call__(
         self, label: str, template: str, values: Json, read: Callable[[str], T | Flaw]
-    ) -> tuple[T, Spent] | JudgeErrored: ...
+    ) -> tuple[T, QuestionCost] | JudgeErrored: ...
 
 
-async def recall(ask: Ask, need: GradeNeed, variables: Json, context: Context) -> tuple[Grade, Spent] | JudgeErrored:
+async def recall(
+    ask: Ask, need: GradeNeed, variables: Json, context: Context
+) -> tuple[Grade, QuestionCost] | JudgeErrored:
     """The share of the statements that the code calls attributed."""
     values: Json = {**variables, "context": _joined(context), "groundTruth": need.asked}
     return await ask(need.type, need.template, values, _attributed)
 
 
-async def relevance(ask: Ask, need: GradeNeed, _: Json, context: Context) -> tuple[Grade, Spent] | JudgeErrored:
+async def relevance(ask: Ask, need: GradeNeed, _: Json, context: Context) -> tuple[Grade, QuestionCost] | JudgeErrored:
     """The share of the context's sentences, or of its parts, that the code quotes as needed."""
     values: Json = {"context": _joined(context), "query": need.asked}
     return await ask(need.type, need.template, values, lambda text: _quoted(text, context))
@@ -45,7 +47,7 @@ async def relevance(ask: Ask, need: GradeNeed, _: Json, context: Context) -> tup
 
 async def faithfulness(
     ask: Ask, need: GradeNeed, variables: Json, context: Context
-) -> tuple[Grade, Spent] | JudgeErrored:
+) -> tuple[Grade, QuestionCost] | JudgeErrored:
     """The share of the output's statements that the code says to follow from the context: asked for first, then judged."""
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
 
@@ -62,7 +64,9 @@ async def faithfulness(
     return judged[0], spent
 
 
-PROTOCOLS: dict[str, Callable[[Ask, GradeNeed, Json, Context], Awaitable[tuple[Grade, Spent] | JudgeErrored]]] = {
+PROTOCOLS: dict[
+    str, Callable[[Ask, GradeNeed, Json, Context], Awaitable[tuple[Grade, QuestionCost] | JudgeErrored]]
+] = {
     "context-recall": recall,
     "context-relevance": relevance,
     "context-faithfulness": faithfulness,

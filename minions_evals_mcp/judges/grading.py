@@ -25,12 +25,12 @@ from minions_evals_mcp.judges.llm import (
     FORGED,
     MAX_TOKENS,
     LlmJudge,
-    Question,
-    Spent,
+    ModelQuestion,
+    QuestionCost,
     marked,
 )
 from minions_evals_mcp.judges.task import Criterion, Work, judge_text
-from minions_evals_mcp.judges.templated import Choice, choice_question, grade_question
+from minions_evals_mcp.judges.templated import ModelChoice, choice_question, grade_question
 from minions_evals_mcp.judges.verdict_reading import Flaw, in_form, verdict_in
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 
@@ -122,7 +122,7 @@ async def grade(judge: LlmJudge, need: GradeNeed, work: Work) -> Verdict | Judge
     )
 
 
-async def _put(judge: LlmJudge, need: GradeNeed, work: Work) -> tuple[Grade, Spent] | JudgeErrored:
+async def _put(judge: LlmJudge, need: GradeNeed, work: Work) -> tuple[Grade, QuestionCost] | JudgeErrored:
     question = _grade_question(need, work, judge.mark())
     return question if isinstance(question, JudgeErrored) else await judge.put(question)
 
@@ -162,7 +162,7 @@ class NoPreference:
 
 async def preferred(
     judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str = ""
-) -> Choice | NoPreference | JudgeErrored:
+) -> ModelChoice | NoPreference | JudgeErrored:
     """The output that fits the criterion best; of two, asked in both orders: a judge that contradicts itself prefers none."""
     if judge.is_code:
         return await choice_by_code(judge, criterion, outputs, inputs=inputs, template=template)
@@ -181,7 +181,7 @@ async def preferred(
 
 async def best_of(
     judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str = ""
-) -> Choice | JudgeErrored:
+) -> ModelChoice | JudgeErrored:
     """The output that fits the criterion best (`select-best`), by one call in that order; at least two are needed."""
     assert len(outputs) > 1, "one output leaves nothing to choose"
     question = (
@@ -193,7 +193,7 @@ async def best_of(
     return chosen if isinstance(chosen, JudgeErrored) else chosen[0]
 
 
-def _best(mark: str, criterion: str, outputs: Sequence[str], inputs: Json) -> Question[Choice] | JudgeErrored:
+def _best(mark: str, criterion: str, outputs: Sequence[str], inputs: Json) -> ModelQuestion[ModelChoice] | JudgeErrored:
     input_text = judge_text(inputs)
     if any(mark in text for text in (input_text, criterion, *outputs)):
         return JudgeErrored(FORGED)
@@ -232,7 +232,7 @@ def _texts(value: JsonValue) -> Iterator[str]:
             pass
 
 
-def _grade_question(need: GradeNeed, work: Work, mark: str) -> Question[Grade] | JudgeErrored:
+def _grade_question(need: GradeNeed, work: Work, mark: str) -> ModelQuestion[Grade] | JudgeErrored:
     if need.template:
         return grade_question(need)
     if need.type in TYPES:
@@ -254,7 +254,7 @@ def _grade_question(need: GradeNeed, work: Work, mark: str) -> Question[Grade] |
     return _question(FACTS, mark, parts, FACTS_FORM, _by_facts)
 
 
-def _of_type(question: TypeQuestion, need: GradeNeed, work: Work, mark: str) -> Question[Grade] | JudgeErrored:
+def _of_type(question: TypeQuestion, need: GradeNeed, work: Work, mark: str) -> ModelQuestion[Grade] | JudgeErrored:
     parts = question.shown(need)
     input_parts = [] if need.given else [("Input that the agent was given", judge_text(work.inputs))]
     if any(mark in text for _, text in (*parts, *input_parts)):
@@ -263,12 +263,14 @@ def _of_type(question: TypeQuestion, need: GradeNeed, work: Work, mark: str) -> 
     return _question(f"{question.words} {{data}}\nFirst give the reason.", mark, texts, question.fields, question.read)
 
 
-def _question(text: str, mark: str, parts: Sequence[str], form: Json, read: Callable[[str], T | Flaw]) -> Question[T]:
+def _question(
+    text: str, mark: str, parts: Sequence[str], form: Json, read: Callable[[str], T | Flaw]
+) -> ModelQuestion[T]:
     properties: Json = {**REASON, **form}
     schema: Json = {
         "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False
     }  # fmt: skip
-    return Question(text.format(data=DATA.format(mark=mark)), "\n\n".join(parts), MAX_TOKENS, schema, read)
+    return ModelQuestion(text.format(data=DATA.format(mark=mark)), "\n\n".join(parts), MAX_TOKENS, schema, read)
 
 
 def _by_rubric(text: str) -> Grade | Flaw:
@@ -292,14 +294,14 @@ def _by_facts(text: str) -> Grade | Flaw:
     return verdict_in(text, read, lambda grade: grade.reason.partition(":")[0])
 
 
-def _choice(text: str, *, most: int) -> Choice | Flaw:
-    def read(reply: Json) -> Choice | Flaw:
+def _choice(text: str, *, most: int) -> ModelChoice | Flaw:
+    def read(reply: Json) -> ModelChoice | Flaw:
         answer = in_form(_BEST, reply, {**REASON, "best": {"type": "integer"}})
         if isinstance(answer, Flaw):
             return answer
         if not 1 <= answer.best <= most:
             return Flaw(f"there is no output {answer.best}")
-        return Choice(answer.best - 1, answer.reason)
+        return ModelChoice(answer.best - 1, answer.reason)
 
     return verdict_in(text, read, lambda choice: choice.chosen)
 

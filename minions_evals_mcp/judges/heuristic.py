@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.definitions import RubricCriterion
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Verdict
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.judges.task import Criterion, Work
-from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
+from minions_evals_mcp.scoring.assertions.kinds.graded import GraderRequest, grades_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import asks_similarity
 from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION, asks_outside, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Need
@@ -106,7 +106,7 @@ def guide_asks_outside(criterion: RubricCriterion) -> bool:
     return not isinstance(rules, str) and asks_outside(rules)
 
 
-def guide_asks(criterion: RubricCriterion) -> list[Asks]:
+def guide_asks(criterion: RubricCriterion) -> list[GraderRequest]:
     """Whom judging by this criterion's guide asks for grades."""
     rules = guide(criterion.scoring_guide)
     return [] if isinstance(rules, str) else [*grades_asked(rules)]

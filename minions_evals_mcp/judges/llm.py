@@ -25,7 +25,7 @@ from minions_evals_mcp.judges.verdict_reading import Flaw, in_form, verdict_in
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.negotiation import OPTIONAL
-from minions_evals_mcp.models.replies import Completion, Failed, Refused, Truncated
+from minions_evals_mcp.models.replies import Completion, FailedReply, RefusedReply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 
 UNCALIBRATED = 0.9
@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 
 @frozen_type
-class Question(Generic[T]):
+class ModelQuestion(Generic[T]):
     """A question to a model, the form of its reply, and how that is read; `label` and `variables` as in a request."""
 
     system: str | None
@@ -131,7 +131,7 @@ class LlmJudge:
         mark = self.mark()
         if any(mark in text for text in (work.read, judge_text(work.inputs), judge_text(work.expected or {}))):
             return [JudgeErrored(FORGED) for _ in criteria]
-        question = Question(
+        question = ModelQuestion(
             system=SYSTEM.format(mark=mark),
             user=_question(criteria, work, mark),
             max_tokens=MAX_TOKENS * len(criteria),
@@ -148,10 +148,10 @@ class LlmJudge:
             for criterion, answer, share in zip(criteria, answers, shares, strict=True)
         ]
 
-    async def put(self, question: Question[T]) -> tuple[T, Spent] | JudgeErrored:
+    async def put(self, question: ModelQuestion[T]) -> tuple[T, QuestionCost] | JudgeErrored:
         """The model's answer in the form that was asked for, and what it cost; a reply that breaks it is sent back."""
         flaw = ""
-        spent = Spent()
+        spent = QuestionCost()
         tries = 1 if self.is_code else COMPLAINTS + 1
         for _ in range(tries):
             again = f"\n\nYour last reply could not be used: {flaw}. Reply again in the form that was asked for."
@@ -168,8 +168,8 @@ class LlmJudge:
             )
             reply = await self.client.complete(request, deadline_s=self.deadline_s)
             if not isinstance(reply, Completion):
-                fatal = isinstance(reply, Failed) and reply.fatal
-                unanswered = isinstance(reply, Failed) and reply.kind != "permanent"
+                fatal = isinstance(reply, FailedReply) and reply.fatal
+                unanswered = isinstance(reply, FailedReply) and reply.kind != "permanent"
                 return JudgeErrored(_why_not(reply, self.name), fatal, unanswered)
             spent.add(reply)
             answer = question.read(masked(reply_text(reply)))
@@ -202,7 +202,7 @@ def _digest(name: str, together: bool) -> str:  # noqa: FBT001  a cache's key
 
 
 @dataclass(slots=True)
-class Spent:
+class QuestionCost:
     """The cost of the replies of one question together."""
 
     input_tokens: int = 0
@@ -219,7 +219,7 @@ class Spent:
             self.output_tokens += reply.usage.output_tokens
         self.cost_usd = None if self.cost_usd is None or reply.cost_usd is None else self.cost_usd + reply.cost_usd
 
-    def include(self, other: Spent) -> None:
+    def include(self, other: QuestionCost) -> None:
         """Counts what another question cost."""
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
@@ -247,13 +247,13 @@ def reply_text(reply: Completion) -> str:
     return "\n".join(str(function.get("arguments", "")) for function in functions if isinstance(function, dict))
 
 
-def _why_not(reply: Truncated | Refused | Failed, name: str) -> str:
+def _why_not(reply: Truncated | RefusedReply | FailedReply, name: str) -> str:
     match reply:
         case Truncated():
             return f"{name}: the judge's reply was cut off at its token limit"
-        case Refused():
+        case RefusedReply():
             return f"{name}: the judge refused to answer"
-        case Failed():
+        case FailedReply():
             return f"{name}: {reply.kind}: {reply.reason}"
         case _:
             assert_never(reply)

@@ -31,7 +31,7 @@ INJECTION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ProbedOutput:
     """An output of a run as a judge scored it: `score` is a share of the criterion's range, `other` another case's output."""
 
     subject: str
@@ -59,7 +59,7 @@ class Probe:
         return score > self.most + TOLERANCE or score < self.least - TOLERANCE
 
 
-def probes_of(judged: Judged) -> Iterator[Probe]:
+def probes_of(judged: ProbedOutput) -> Iterator[Probe]:
     """The probes that can be made of the output; the order in which two outputs are shown is asked apart."""
     fails = LINE - 2 * TOLERANCE
     passes = judged.score >= LINE

@@ -20,7 +20,7 @@ from minions_evals_mcp.scoring.assertions.trajectories.turns import spoken_turns
 from minions_evals_mcp.scoring.checks import Subject
 from minions_evals_mcp.scoring.rubric import criterion_digest
 from minions_evals_mcp.scoring.values import searched_text
-from minions_evals_mcp.scoring.verdicts.history import Likeness, Sample
+from minions_evals_mcp.scoring.verdicts.history import Likeness, RunSample
 
 Said = Verdict | NotJudgeable | JudgeErrored
 
@@ -35,7 +35,7 @@ class Work:
     proposal_scores: Mapping[str, float] = field(default_factory=dict[str, float])
     likeness: Likeness | None = None
     """How the output compares with what was expected; None where no text was."""
-    earlier: tuple[Sample, ...] = ()
+    earlier: tuple[RunSample, ...] = ()
     """The case's runs before this one, newest first; no judge is shown them."""
     prompt: str = ""
     """What the output was asked for with; empty where that is not known."""

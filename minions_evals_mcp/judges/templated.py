@@ -28,7 +28,7 @@ from minions_evals_mcp.domain.outcomes import JudgeErrored
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.graded_types import rubric_grade, same_grade
-from minions_evals_mcp.judges.llm import MAX_TOKENS, Question
+from minions_evals_mcp.judges.llm import MAX_TOKENS, ModelQuestion
 from minions_evals_mcp.judges.verdict_reading import Flaw, verdict_in, without_thoughts
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 
@@ -39,14 +39,14 @@ _NUMBER = re.compile(r"\d+", re.ASCII)
 SILENT = "the judge gave no reason"
 
 
-class Choice(NamedTuple):
+class ModelChoice(NamedTuple):
     """The index of the output that a model chose, and why."""
 
     chosen: int
     reason: str
 
 
-def grade_question(need: GradeNeed) -> Question[Grade] | JudgeErrored:
+def grade_question(need: GradeNeed) -> ModelQuestion[Grade] | JudgeErrored:
     """The filled template, with the reading of its reply."""
     values: Json = json.loads(need.given)
     return _question(need.template, values, READINGS.get(need.type, rubric_reply))
@@ -54,7 +54,7 @@ def grade_question(need: GradeNeed) -> Question[Grade] | JudgeErrored:
 
 def choice_question(
     template: str, criterion: str, outputs: Sequence[str], *, inputs: Json
-) -> Question[Choice] | JudgeErrored:
+) -> ModelQuestion[ModelChoice] | JudgeErrored:
     """The template filled with `criteria` and `outputs`; its reply is the number of the best, counted from 0."""
     values = choice_given(criterion, outputs, inputs)
     return _question(template, values, partial(choice_reply, outputs=len(outputs)))
@@ -67,14 +67,14 @@ def choice_given(criterion: str, outputs: Sequence[str], inputs: Json) -> Json:
     return {**inputs, "criteria": criterion, "outputs": [perhaps_json(output) for output in outputs]}
 
 
-def _question(template: str, values: Json, read: Callable[[str], T | Flaw]) -> Question[T] | JudgeErrored:
+def _question(template: str, values: Json, read: Callable[[str], T | Flaw]) -> ModelQuestion[T] | JudgeErrored:
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import filled_prompt  # noqa: PLC0415  as above
 
     try:
         question = filled_prompt(template, values)
     except BadInputError as error:
         return JudgeErrored(f"rubricPrompt: {error.message_text}")
-    return Question(question.system, question.user, MAX_TOKENS, None, read)
+    return ModelQuestion(question.system, question.user, MAX_TOKENS, None, read)
 
 
 def rubric_reply(text: str) -> Grade | Flaw:
@@ -126,13 +126,15 @@ READINGS = {"factuality": facts_reply, "model-graded-closedqa": closed_reply}
 """How the replies of those types are read; all others' as a rubric's."""
 
 
-def choice_reply(text: str, *, outputs: int) -> Choice | Flaw:
+def choice_reply(text: str, *, outputs: int) -> ModelChoice | Flaw:
     """The first whole number in the reply."""
     match = _NUMBER.search(without_thoughts(text))
     if match is None:
         return Flaw("it has no number")
     chosen = int(match[0][:9])
-    return Choice(chosen, text.strip()) if chosen < outputs else Flaw(f"there is no output {chosen}, counted from 0")
+    return (
+        ModelChoice(chosen, text.strip()) if chosen < outputs else Flaw(f"there is no output {chosen}, counted from 0")
+    )
 
 
 def _share(score: JsonValue) -> float | Flaw:

@@ -101,7 +101,7 @@ P = TypeVar("P", bound=Value)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[P]):
+class MessageKind(Generic[P]):
     """A type of message: its payload, and what it is about; nothing where that is the message itself."""
 
     payload: type[P]
@@ -117,32 +117,34 @@ def _no_topic(payload: Instruction) -> None:
     del payload
 
 
-KINDS: dict[str, Kind[Any]] = {
-    "run-test-case": Kind(payload_of("run-test-case"), lambda payload: payload.test_case_id),
-    "run-benchmark": Kind(payload_of("run-benchmark"), lambda payload: payload.benchmark_id),
-    "compare-prompts": Kind(payload_of("compare-prompts"), lambda payload: payload.benchmark_id),
-    "classify-failure": Kind(payload_of("classify-failure"), lambda payload: payload.run_id),
-    "detect-trend": Kind(payload_of("detect-trend"), lambda payload: payload.benchmark_id),
-    "agent-run-completed": Kind(AgentRunCompleted, _agent_run_topic),
-    "approve-prompt-version": Kind(payload_of("approve-prompt-version"), lambda payload: payload.prompt_version_ref),
-    "approval-decided": Kind(ApprovalDecided, lambda payload: payload.run_id or payload.approval_request_id),
-    "instruction": Kind(Instruction, _no_topic),
-    **{name: Kind(verb.payload, verb.topic) for name, verb in VERBS.items()},
+KINDS: dict[str, MessageKind[Any]] = {
+    "run-test-case": MessageKind(payload_of("run-test-case"), lambda payload: payload.test_case_id),
+    "run-benchmark": MessageKind(payload_of("run-benchmark"), lambda payload: payload.benchmark_id),
+    "compare-prompts": MessageKind(payload_of("compare-prompts"), lambda payload: payload.benchmark_id),
+    "classify-failure": MessageKind(payload_of("classify-failure"), lambda payload: payload.run_id),
+    "detect-trend": MessageKind(payload_of("detect-trend"), lambda payload: payload.benchmark_id),
+    "agent-run-completed": MessageKind(AgentRunCompleted, _agent_run_topic),
+    "approve-prompt-version": MessageKind(
+        payload_of("approve-prompt-version"), lambda payload: payload.prompt_version_ref
+    ),
+    "approval-decided": MessageKind(ApprovalDecided, lambda payload: payload.run_id or payload.approval_request_id),
+    "instruction": MessageKind(Instruction, _no_topic),
+    **{name: MessageKind(verb.payload, verb.topic) for name, verb in VERBS.items()},
 }
 """What may be sent."""
 
-OWN: dict[str, Kind[Any]] = {
-    "test-run-recorded": Kind(EventSeen, lambda payload: payload.subject_id),
-    "benchmark-run-recorded": Kind(
+OWN: dict[str, MessageKind[Any]] = {
+    "test-run-recorded": MessageKind(EventSeen, lambda payload: payload.subject_id),
+    "benchmark-run-recorded": MessageKind(
         EventSeen, lambda payload: str(payload.detail.get("benchmarkId", payload.subject_id))
     ),
-    "schedule": Kind(ScheduleDue, lambda payload: payload.benchmark_id),
-    "skill-due": Kind(SkillDue, lambda payload: f"{payload.skill}:{payload.message_id}"),
+    "schedule": MessageKind(ScheduleDue, lambda payload: payload.benchmark_id),
+    "skill-due": MessageKind(SkillDue, lambda payload: f"{payload.skill}:{payload.message_id}"),
 }
 """What the agent puts to itself: events of the engine, and schedules."""
 
 
-def kind_of(name: str) -> Kind[Any]:
+def kind_of(name: str) -> MessageKind[Any]:
     """The kind of that name among those that may be sent; raises `UnsupportedError`."""
     kind = KINDS.get(name)
     if kind is None:
@@ -173,7 +175,7 @@ def _placed(path: str, problem: str) -> tuple[str, str]:
     return (f".{name}", rest) if colon else ("", problem)
 
 
-def topic_of(kind: Kind[Any], payload: Value, ident: str) -> str:
+def topic_of(kind: MessageKind[Any], payload: Value, ident: str) -> str:
     """Returns what the message is about: messages about one topic keep their order."""
     about = cast("Callable[[Value], str | None]", kind.topic)
     return about(payload) or ident

@@ -123,7 +123,7 @@ class UpdateTestBranch(BranchFields):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class VerbContext:
     """For whom and under which key a verb is carried out; `ident` is that of what it makes. `target`: the operator's."""
 
     key: str
@@ -141,10 +141,10 @@ class Verb(Generic[P]):
 
     payload: type[P]
     topic: Callable[[P], str | None]
-    answer: Callable[[Engine, P, Asking], Awaitable[Json]]
+    answer: Callable[[Engine, P, VerbContext], Awaitable[Json]]
     reads: bool = False
 
-    async def answered(self, engine: Engine, request: P, asking: Asking) -> Json:
+    async def answered(self, engine: Engine, request: P, asking: VerbContext) -> Json:
         """The answer. A verb that reads takes an id by its beginning; one that writes is refused with it."""
         return await self.answer(engine, await with_whole_ids(engine, request) if self.reads else request, asking)
 
@@ -153,29 +153,29 @@ def _wire(value: BaseModel) -> Json:
     return cast("Json", value.model_dump(mode="json"))
 
 
-async def _test_cases(engine: Engine, request: OfPrompt, _: Asking) -> Json:
+async def _test_cases(engine: Engine, request: OfPrompt, _: VerbContext) -> Json:
     return {"testCases": [_wire(case) for case in await history.test_cases(engine, request.prompt_id)]}
 
 
-async def _test_case(engine: Engine, request: OfTestCase, _: Asking) -> Json:
+async def _test_case(engine: Engine, request: OfTestCase, _: VerbContext) -> Json:
     return {"testCase": _wire(await history.test_case(engine, request.test_case_id))}
 
 
-async def _executions(engine: Engine, request: PageOfTestCase, _: Asking) -> Json:
+async def _executions(engine: Engine, request: PageOfTestCase, _: VerbContext) -> Json:
     return _wire(
         await history.test_case_executions(engine, request.test_case_id, limit=request.limit, offset=request.offset)
     )
 
 
-async def _stats(engine: Engine, request: OfTestCase, _: Asking) -> Json:
+async def _stats(engine: Engine, request: OfTestCase, _: VerbContext) -> Json:
     return _wire(await history.test_case_stats(engine, request.test_case_id))
 
 
-async def _branches(engine: Engine, request: OfTestCase, _: Asking) -> Json:
+async def _branches(engine: Engine, request: OfTestCase, _: VerbContext) -> Json:
     return {"branches": _records(await branches.branches_of_case(engine, request.test_case_id))}
 
 
-async def _branch_executions(engine: Engine, request: PageOfBranch, _: Asking) -> Json:
+async def _branch_executions(engine: Engine, request: PageOfBranch, _: VerbContext) -> Json:
     page = await branches.branch_executions(engine, request.branch_id, limit=request.limit, offset=request.offset)
     return {"executions": _records(page)}
 
@@ -184,7 +184,7 @@ def _records(read: Sequence[Record[Any]]) -> list[JsonValue]:
     return [record.wire() for record in read]
 
 
-async def _create_case(engine: Engine, request: CreateTestCase, asking: Asking) -> Json:
+async def _create_case(engine: Engine, request: CreateTestCase, asking: VerbContext) -> Json:
     ident = request.test_case_id or asking.ident
     stored = await _stored(engine, ident)
     if stored is not None and (ident == asking.ident or _is_what_was_asked(stored, request)):  # carried out before
@@ -215,45 +215,45 @@ async def _stored(engine: Engine, ident: str) -> Record[Fields] | None:
     return await engine.store.read(lambda db: records.minion(db, ident))
 
 
-async def _update_case(engine: Engine, request: UpdateTestCase, asking: Asking) -> Json:
+async def _update_case(engine: Engine, request: UpdateTestCase, asking: VerbContext) -> Json:
     changes = request.model_dump(mode="json", exclude_unset=True, exclude={"test_case_id"})
     return {"testCase": _wire(await testing.update_test_case(engine, request.test_case_id, changes, by=asking.by))}
 
 
-async def _delete_case(engine: Engine, request: OfTestCase, _: Asking) -> Json:
+async def _delete_case(engine: Engine, request: OfTestCase, _: VerbContext) -> Json:
     record = await _stored(engine, request.test_case_id)
     if record is None or not isinstance(record.fields, TestCase) or record.deleted_at is None:
         await testing.delete_test_case(engine, request.test_case_id)
     return {"testCaseId": request.test_case_id, "deleted": True}
 
 
-async def _run_batch(engine: Engine, asked: DerivedPayload, asking: Asking) -> Json:
+async def _run_batch(engine: Engine, asked: DerivedPayload, asking: VerbContext) -> Json:
     request = asked.request(batch_run_tests.Request, by=asking.by, key=asking.key)
     return _wire(await batch_run_tests.run(engine, request, default_target=asking.target))
 
 
-async def _accept(engine: Engine, request: UpdateExpectedOutput, asking: Asking) -> Json:
+async def _accept(engine: Engine, request: UpdateExpectedOutput, asking: VerbContext) -> Json:
     case = await update_expected_output(
         engine, request.test_case_id, request.output, test_run_id=request.test_run_id, by=asking.by
     )
     return {"testCase": _wire(case)}
 
 
-async def _create_branch(engine: Engine, request: CreateTestBranch, asking: Asking) -> Json:
+async def _create_branch(engine: Engine, request: CreateTestBranch, asking: VerbContext) -> Json:
     ident = request.branch_id or asking.ident
     return {"branch": (await branches.create_branch(engine, request.named_fields(), branch_id=ident)).wire()}
 
 
-async def _update_branch(engine: Engine, request: UpdateTestBranch, _: Asking) -> Json:
+async def _update_branch(engine: Engine, request: UpdateTestBranch, _: VerbContext) -> Json:
     return {"branch": (await branches.update_branch(engine, request.branch_id, request.named_fields())).wire()}
 
 
-async def _delete_branch(engine: Engine, request: OfBranch, _: Asking) -> Json:
+async def _delete_branch(engine: Engine, request: OfBranch, _: VerbContext) -> Json:
     await branches.delete_branch(engine, request.branch_id)
     return {"branchId": request.branch_id, "deleted": True}
 
 
-async def _run_ab(engine: Engine, asked: DerivedPayload, asking: Asking) -> Json:
+async def _run_ab(engine: Engine, asked: DerivedPayload, asking: VerbContext) -> Json:
     request = asked.request(ab_test.Request, by=asking.by, key=asking.key)
     return _wire(await ab_test.run(engine, request))
 

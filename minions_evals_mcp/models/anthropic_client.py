@@ -11,10 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.certificates import trusted_certificates
-from minions_evals_mcp.models.client import Connection, RetriedClient, Retrying
-from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
+from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
+from minions_evals_mcp.models.faults import (
+    AttemptFault,
+    fault_of_connection,
+    fault_of_event,
+    fault_of_status,
+    malformed,
+)
 from minions_evals_mcp.models.prepared import Prepared
-from minions_evals_mcp.models.replies import Answered, Completion, Refused, Truncated, Usage
+from minions_evals_mcp.models.replies import Answered, Completion, RefusedReply, TokenUsage, Truncated
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import read_reply
@@ -93,7 +99,7 @@ class _Gathered:
         self._message: Json = {}
         self._usage: _Tokens | None = None
 
-    def take(self, event: bytes) -> Answered | Fault | None:
+    def take(self, event: bytes) -> Answered | AttemptFault | None:
         """The whole answer once the message has stopped, what went wrong, or None while it goes on."""
         read_event = _Event.model_validate_json(event)
         match read_event.type:
@@ -130,7 +136,7 @@ class _Gathered:
 class AnthropicClient(RetriedClient):
     """A `ModelClient` for Anthropic and for whatever speaks the Messages API under `base_url`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ModelConnection) -> None:
         import anthropic  # noqa: PLC0415 - 0.9 s: imported at first use
 
         self.provider = connection.provider
@@ -154,10 +160,10 @@ class AnthropicClient(RetriedClient):
         """Close every connection."""
         await self._sdk.close()
 
-    async def _attempt(self, request: ModelRequest) -> Answered | Fault:
+    async def _attempt(self, request: ModelRequest) -> Answered | AttemptFault:
         if not request.stream:
             content = await self._messages.post({**_body(request), **_extra_body(request)})
-            return content if isinstance(content, Fault) else _answer(content)
+            return content if isinstance(content, AttemptFault) else _answer(content)
         try:
             return await self._streamed(request)
         except self._errors.APIStatusError as error:
@@ -165,7 +171,7 @@ class AnthropicClient(RetriedClient):
         except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
             return fault_of_connection(error)
 
-    async def _streamed(self, request: ModelRequest) -> Answered | Fault:
+    async def _streamed(self, request: ModelRequest) -> Answered | AttemptFault:
         sent_at = anyio.current_time()
         async with self._stream(
             model=request.model,
@@ -197,7 +203,7 @@ def _extra_body(request: ModelRequest) -> Json:
     return body
 
 
-def _answer(content: bytes) -> Answered | Fault:
+def _answer(content: bytes) -> Answered | AttemptFault:
     try:
         return _reply_of(_Message.model_validate_json(content))
     except ValidationError as error:
@@ -209,7 +215,7 @@ def _reply_of(message: _Message) -> Answered:
     parts = (_text(message.content), message.model, stop, message.usage and _usage(message.usage))
     if stop == "refusal":
         why = message.stop_details and message.stop_details.explanation
-        return Refused(*parts, value=value, explanation=why or "")
+        return RefusedReply(*parts, value=value, explanation=why or "")
     return Truncated(*parts, value=value) if stop in TRUNCATIONS else Completion(*parts, value=value)
 
 
@@ -233,10 +239,10 @@ def _as_json(block: _Block) -> str:
     return json.dumps(block.model_dump(exclude={"text"}), ensure_ascii=False, separators=(",", ":"))
 
 
-def _usage(tokens: _Tokens) -> Usage:
+def _usage(tokens: _Tokens) -> TokenUsage:
     """Anthropic counts what the cache served and kept beside `input_tokens`, not in it."""
     served, written = tokens.cache_read_input_tokens or 0, tokens.cache_creation_input_tokens or 0
-    return Usage(tokens.input_tokens + served + written, tokens.output_tokens, served, written)
+    return TokenUsage(tokens.input_tokens + served + written, tokens.output_tokens, served, written)
 
 
 open_client = AnthropicClient

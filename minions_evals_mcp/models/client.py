@@ -12,11 +12,11 @@ import anyio
 
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.models.faults import Fault
+from minions_evals_mcp.models.faults import AttemptFault
 from minions_evals_mcp.models.limit import AdaptiveLimit
 from minions_evals_mcp.models.negotiation import Negotiation
 from minions_evals_mcp.models.prices import cost_usd
-from minions_evals_mcp.models.replies import Answered, Failed, FaultKind, Refused, Reply
+from minions_evals_mcp.models.replies import Answered, FailedReply, FaultKind, RefusedReply, Reply
 from minions_evals_mcp.models.request import ModelRequest
 
 
@@ -33,7 +33,7 @@ class RetrySettings:
 
 
 @frozen_type
-class Connection:
+class ModelConnection:
     """The parts that a client is made with: whom it asks, where and with which key, and how hard. A reply has at most `reply_bytes`."""
 
     provider: str
@@ -47,10 +47,10 @@ class Connection:
 def _says_nothing(answer: Answered) -> bool:
     """Returns whether the server itself says that its model made nothing: what it does not count is not 0."""
     counted = answer.usage is not None and answer.usage.output_tokens == 0
-    return counted and not isinstance(answer, Refused) and not answer.text.strip() and answer.value is None
+    return counted and not isinstance(answer, RefusedReply) and not answer.text.strip() and answer.value is None
 
 
-Attempt = Callable[[ModelRequest], Awaitable[Answered | Fault]]
+Attempt = Callable[[ModelRequest], Awaitable[Answered | AttemptFault]]
 
 
 class ModelClient(Protocol):
@@ -78,7 +78,7 @@ class Retrying:
     An SDK's own time limits do not end a body that trickles, so the deadline here is around the whole attempt.
     """
 
-    def __init__(self, connection: Connection, attempt: Attempt, negotiation: Negotiation | None = None) -> None:
+    def __init__(self, connection: ModelConnection, attempt: Attempt, negotiation: Negotiation | None = None) -> None:
         self.negotiation = negotiation or Negotiation()
         self.provider = connection.provider
         self.limit = AdaptiveLimit(connection.concurrency)
@@ -94,13 +94,13 @@ class Retrying:
         left_s = self._not_before.get(request.model, 0.0) - anyio.current_time()
         if left_s > self._settings.retry_after_cap_s:
             reason = f"it asked to wait, {left_s:.0f} s are left: it is not asked again before"
-            return Failed("rate-limited", reason, fatal=False, faults=(), attempts=0, retry_after_s=left_s)
+            return FailedReply("rate-limited", reason, fatal=False, faults=(), attempts=0, retry_after_s=left_s)
         if left_s > 0:
             await anyio.sleep(left_s)
         while True:
             terms = self.negotiation.terms(request.model)
             outcome, latency_s = await self._try(terms.adapted(request), deadline_s)
-            if not isinstance(outcome, Fault):
+            if not isinstance(outcome, AttemptFault):
                 dropped = tuple(name for name in request.params if name in terms.dropped)
                 answer = replace(outcome, dropped=dropped) if dropped else outcome
                 return self._measured(request, answer, latency_ms=latency_s * 1000, faults=tuple(faults))
@@ -116,23 +116,23 @@ class Retrying:
                 return self._failed(outcome, tuple(faults))
             await anyio.sleep(wait_s)
 
-    async def _try(self, request: ModelRequest, deadline_s: float) -> tuple[Answered | Fault, float]:
+    async def _try(self, request: ModelRequest, deadline_s: float) -> tuple[Answered | AttemptFault, float]:
         """One attempt and how long it took in seconds, the wait for a place not counted."""
-        outcome: Answered | Fault = Fault("deadline", f"no whole reply within {deadline_s:g} s")
+        outcome: Answered | AttemptFault = AttemptFault("deadline", f"no whole reply within {deadline_s:g} s")
         async with self.limit:
             sent_at = anyio.current_time()
             with anyio.move_on_after(deadline_s):
                 outcome = await self._attempt(request)
             now = anyio.current_time()
-        if not isinstance(outcome, Fault):
+        if not isinstance(outcome, AttemptFault):
             self.limit.succeeded()
         elif outcome.kind in ("rate-limited", "overloaded"):
             self.limit.pushed_back(sent_at=sent_at, now=now)
-        if not isinstance(outcome, Fault) and _says_nothing(outcome):
-            outcome = Fault("empty", "it answered with no text, and with 0 completion tokens")
+        if not isinstance(outcome, AttemptFault) and _says_nothing(outcome):
+            outcome = AttemptFault("empty", "it answered with no text, and with 0 completion tokens")
         return outcome, now - sent_at
 
-    def _wait_s(self, fault: Fault, *, made: int) -> float | None:
+    def _wait_s(self, fault: AttemptFault, *, made: int) -> float | None:
         """Seconds until the next attempt is due; None if none is."""
         if fault.kind == "permanent" or made >= self._settings.attempts or self._asks_too_long(fault):
             return None
@@ -140,10 +140,10 @@ class Retrying:
         backoff_s = min(self._settings.cap_s, self._settings.base_s * 2 ** (made - 1))
         return (fault.retry_after_s or 0.0) + jitter * backoff_s
 
-    def _asks_too_long(self, fault: Fault) -> bool:
+    def _asks_too_long(self, fault: AttemptFault) -> bool:
         return fault.retry_after_s is not None and fault.retry_after_s > self._settings.retry_after_cap_s
 
-    def _failed(self, last: Fault, faults: tuple[FaultKind, ...]) -> Failed:
+    def _failed(self, last: AttemptFault, faults: tuple[FaultKind, ...]) -> FailedReply:
         reason = last.reason
         if self._asks_too_long(last):
             cap = self._settings.retry_after_cap_s
@@ -151,7 +151,7 @@ class Retrying:
         elif len(faults) > 1:
             met = ", ".join(f"{count} {kind}" for kind, count in Counter(faults).items())
             reason += f" (after {len(faults)} attempts: {met})"
-        return Failed(last.kind, reason, last.fatal, faults, len(faults), last.retry_after_s)
+        return FailedReply(last.kind, reason, last.fatal, faults, len(faults), last.retry_after_s)
 
     def _measured(
         self, request: ModelRequest, answer: Answered, *, latency_ms: float, faults: tuple[FaultKind, ...]
@@ -159,7 +159,7 @@ class Retrying:
         """The answer with what it took and costs."""
         model = answer.model or request.model
         cost = None if answer.usage is None else cost_usd(self.provider, model, answer.usage)
-        if isinstance(answer, Refused):
+        if isinstance(answer, RefusedReply):
             answer = replace(answer, explanation=masked(answer.explanation))
         return replace(
             answer, model=model, latency_ms=latency_ms, cost_usd=cost, attempts=len(faults) + 1, faults=faults

@@ -12,10 +12,10 @@ import math
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.models.client import Connection, RetriedClient, Retrying
-from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
+from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
+from minions_evals_mcp.models.faults import AttemptFault, fault_of_connection, fault_of_status, malformed
 from minions_evals_mcp.models.openai_client import open_sdk
-from minions_evals_mcp.models.replies import Answered, Completion, Usage
+from minions_evals_mcp.models.replies import Answered, Completion, TokenUsage
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
 from minions_evals_mcp.models.request import ModelRequest
 
@@ -44,7 +44,7 @@ class _List(_Part):
 class OpenAIEmbeddings(RetriedClient):
     """A `ModelClient` whose answers are vectors."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ModelConnection) -> None:
         self._sdk = open_sdk(connection)
         import openai  # noqa: PLC0415 - slow: imported at first use
 
@@ -57,7 +57,7 @@ class OpenAIEmbeddings(RetriedClient):
         """Close every connection."""
         await self._sdk.close()
 
-    async def _attempt(self, request: ModelRequest) -> Answered | Fault:
+    async def _attempt(self, request: ModelRequest) -> Answered | AttemptFault:
         texts: list[str] = json.loads(request.user)
         try:
             response = await self._create(model=request.model, input=texts, encoding_format="float")
@@ -68,17 +68,17 @@ class OpenAIEmbeddings(RetriedClient):
         return _answer(response.http_response.content, text_count=len(texts))
 
 
-def _answer(content: bytes, *, text_count: int) -> Answered | Fault:
+def _answer(content: bytes, *, text_count: int) -> Answered | AttemptFault:
     try:
         vectors = _List.model_validate_json(content)
     except ValidationError as error:
         return malformed(error)
     rows = sorted(vectors.data, key=lambda row: row.index)
     if [row.index for row in rows] != list(range(text_count)):
-        return Fault("malformed", f"malformed reply: {len(rows)} vectors for {text_count} texts")
+        return AttemptFault("malformed", f"malformed reply: {len(rows)} vectors for {text_count} texts")
     if len({len(row.embedding) for row in rows}) > 1 or not all(map(_is_finite, rows)):
-        return Fault("malformed", "malformed reply: vectors of different lengths, or with numbers that are none")
-    usage = vectors.usage and Usage(vectors.usage.prompt_tokens, 0)
+        return AttemptFault("malformed", "malformed reply: vectors of different lengths, or with numbers that are none")
+    usage = vectors.usage and TokenUsage(vectors.usage.prompt_tokens, 0)
     text = json.dumps([row.embedding for row in rows])
     return Completion(text, vectors.model, "stop", usage)
 

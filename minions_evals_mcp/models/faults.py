@@ -29,7 +29,7 @@ STATUS_OF_ERROR = {
 
 
 @frozen_type
-class Fault:
+class AttemptFault:
     """One failed attempt. Only a `permanent` one is not worth another attempt.
 
     `refusal` is the body of a reply that may refuse a parameter of the request.
@@ -57,27 +57,27 @@ class _ErrorBody(BaseModel):
     error: _Error
 
 
-def fault_of_status(status: int, headers: Mapping[str, str], body: str) -> Fault:
+def fault_of_status(status: int, headers: Mapping[str, str], body: str) -> AttemptFault:
     """The fault that an HTTP reply other than a 2xx stands for."""
     fault = _fault(status, headers, body)
     unpaid = any(sign in body.lower() for sign in FATAL_SIGNS)
     return fault if unpaid or status not in REFUSING_STATUSES else replace(fault, refusal=body)
 
 
-def _fault(status: int, headers: Mapping[str, str], body: str) -> Fault:
+def _fault(status: int, headers: Mapping[str, str], body: str) -> AttemptFault:
     reason = f"HTTP {status}: {_message(body)}"
     if status in FATAL_STATUSES or any(sign in body.lower() for sign in FATAL_SIGNS):
-        return Fault("permanent", reason, fatal=True)
+        return AttemptFault("permanent", reason, fatal=True)
     if status == 429:
-        return Fault("rate-limited", reason, retry_after_s=retry_after_s(headers))
+        return AttemptFault("rate-limited", reason, retry_after_s=retry_after_s(headers))
     if status in (503, 529):
-        return Fault("overloaded", reason, retry_after_s=retry_after_s(headers))
+        return AttemptFault("overloaded", reason, retry_after_s=retry_after_s(headers))
     if status in RETRIED_STATUSES or status >= 500:
-        return Fault("transient", reason, retry_after_s=retry_after_s(headers))
-    return Fault("permanent", reason)
+        return AttemptFault("transient", reason, retry_after_s=retry_after_s(headers))
+    return AttemptFault("permanent", reason)
 
 
-def fault_of_event(body: bytes) -> Fault:
+def fault_of_event(body: bytes) -> AttemptFault:
     """The fault that an error in the midst of a stream stands for; the status was sent before it was known."""
     text = body.decode("utf-8", "replace")
     try:
@@ -88,24 +88,24 @@ def fault_of_event(body: bytes) -> Fault:
     return replace(fault, reason=f"an error in the stream: {_message(text)}")
 
 
-def fault_of_connection(error: Exception) -> Fault:
+def fault_of_connection(error: Exception) -> AttemptFault:
     """The fault of a connection that broke or never stood; SDKs keep the telling part in the cause."""
     cause = error.__cause__
     return fault_of_transport(cause if isinstance(cause, Exception) else error)
 
 
-def fault_of_transport(error: Exception) -> Fault:
+def fault_of_transport(error: Exception) -> AttemptFault:
     """The same of what the transport itself raised."""
     if isinstance(error, UnacceptableReplyError):
-        return Fault("permanent", str(error))
-    return Fault("transient", f"no connection: {type(error).__name__}: {error}")
+        return AttemptFault("permanent", str(error))
+    return AttemptFault("transient", f"no connection: {type(error).__name__}: {error}")
 
 
-def malformed(error: ValidationError) -> Fault:
+def malformed(error: ValidationError) -> AttemptFault:
     """The fault of a 200 whose body is not what the API promises."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"])
-    return Fault("malformed", f"malformed reply: {place + ': ' if place else ''}{first['msg']}")
+    return AttemptFault("malformed", f"malformed reply: {place + ': ' if place else ''}{first['msg']}")
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

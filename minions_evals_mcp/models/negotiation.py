@@ -13,7 +13,7 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.models.faults import Fault
+from minions_evals_mcp.models.faults import AttemptFault
 from minions_evals_mcp.models.request import ModelRequest
 
 _REFUSAL = (
@@ -40,7 +40,7 @@ IN_WORDS = "Reply with one JSON object and nothing else. It must fit this JSON s
 
 
 @frozen_type
-class Terms:
+class RequestTerms:
     """What a model at an endpoint takes of a request. `limits` are the names of the longest reply that it may still accept."""
 
     limits: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Terms:
         params = {name: value for name, value in request.params.items() if name not in self.dropped}
         return replace(request, user=user, system=system, schema=schema, params=params)
 
-    def without(self, request: ModelRequest, refusal: str) -> Terms | None:
+    def without(self, request: ModelRequest, refusal: str) -> RequestTerms | None:
         """The terms after that refusal; None where it names nothing that the request can do without."""
         refuses = _REFUSES.search(refusal) is not None
         if refuses and self.limits and _names(refusal, self.limits[0]):
@@ -78,14 +78,14 @@ class Negotiation:
     """The terms of one endpoint, by model; `limits` are the names of the longest reply, the likeliest first."""
 
     def __init__(self, limits: tuple[str, ...] = ()) -> None:
-        self._first = Terms(limits)
-        self._terms: dict[str, Terms] = {}
+        self._first = RequestTerms(limits)
+        self._terms: dict[str, RequestTerms] = {}
 
-    def terms(self, model: str) -> Terms:
+    def terms(self, model: str) -> RequestTerms:
         """What is known of that model so far."""
         return self._terms.get(model, self._first)
 
-    def learns(self, request: ModelRequest, sent: Terms, fault: Fault) -> bool:
+    def learns(self, request: ModelRequest, sent: RequestTerms, fault: AttemptFault) -> bool:
         """Learns from a refusal; true where the request is worth sending again under the terms that are known now."""
         if not fault.refusal:
             return False

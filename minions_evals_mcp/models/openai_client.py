@@ -11,11 +11,17 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.certificates import trusted_certificates
-from minions_evals_mcp.models.client import Connection, RetriedClient, Retrying
-from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
+from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
+from minions_evals_mcp.models.faults import (
+    AttemptFault,
+    fault_of_connection,
+    fault_of_event,
+    fault_of_status,
+    malformed,
+)
 from minions_evals_mcp.models.negotiation import Negotiation
 from minions_evals_mcp.models.prepared import Prepared
-from minions_evals_mcp.models.replies import Answered, Completion, Refused, Truncated, Usage
+from minions_evals_mcp.models.replies import Answered, Completion, RefusedReply, TokenUsage, Truncated
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.responses import RESPONSES, read_response, responses_body
@@ -120,7 +126,7 @@ class _Gathered:
         """The answer so far."""
         return self._content or ""
 
-    def take(self, event: bytes) -> Answered | Fault | None:
+    def take(self, event: bytes) -> Answered | AttemptFault | None:
         """The whole answer after the last piece, what went wrong, or None while it goes on."""
         if event.strip() == b"[DONE]":
             return self._answer()
@@ -140,14 +146,14 @@ class _Gathered:
         if delta.refusal is not None:
             self._refusal = (self._refusal or "") + delta.refusal
 
-    def _answer(self) -> Answered | Fault:
+    def _answer(self) -> Answered | AttemptFault:
         usage = None if self._usage is None else self._usage.model_dump()
         message = {"content": self._content, "refusal": self._refusal}
         choice = {"message": message, "finish_reason": self._finish}
         return _reply_of(_Chat.model_validate({"model": self._model, "choices": [choice], "usage": usage}))
 
 
-def open_web(connection: Connection) -> httpx2.AsyncClient:
+def open_web(connection: ModelConnection) -> httpx2.AsyncClient:
     """Returns what the SDK sends by."""
     import openai  # noqa: PLC0415 - slow: imported at first use
 
@@ -156,7 +162,7 @@ def open_web(connection: Connection) -> httpx2.AsyncClient:
     )
 
 
-def open_sdk(connection: Connection, web: httpx2.AsyncClient | None = None) -> AsyncOpenAI:
+def open_sdk(connection: ModelConnection, web: httpx2.AsyncClient | None = None) -> AsyncOpenAI:
     """The SDK's client without retries and limits of its own."""
     import openai  # noqa: PLC0415 - slow: imported at first use
 
@@ -168,7 +174,7 @@ def open_sdk(connection: Connection, web: httpx2.AsyncClient | None = None) -> A
 class OpenAIClient(RetriedClient):
     """A `ModelClient` for OpenAI, Gemini or a local server."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ModelConnection) -> None:
         web = open_web(connection)
         self._sdk = open_sdk(connection, web)
         import openai  # noqa: PLC0415 - slow: imported at first use
@@ -189,13 +195,13 @@ class OpenAIClient(RetriedClient):
     def _limits(self, request: ModelRequest) -> tuple[str, ...]:
         return self._retrying.negotiation.terms(request.model).limits
 
-    async def _attempt(self, request: ModelRequest) -> Answered | Fault:
+    async def _attempt(self, request: ModelRequest) -> Answered | AttemptFault:
         if request.model.startswith(RESPONSES):
             content = await self._responses.post(responses_body(request))
-            return content if isinstance(content, Fault) else read_response(content)
+            return content if isinstance(content, AttemptFault) else read_response(content)
         if not request.stream:
             content = await self._chats.post({**_body(request), **_extra_body(request, self._limits(request))})
-            return content if isinstance(content, Fault) else _answer(content)
+            return content if isinstance(content, AttemptFault) else _answer(content)
         try:
             return await self._streamed(request)
         except self._errors.APIStatusError as error:
@@ -203,7 +209,7 @@ class OpenAIClient(RetriedClient):
         except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
             return fault_of_connection(error)
 
-    async def _streamed(self, request: ModelRequest) -> Answered | Fault:
+    async def _streamed(self, request: ModelRequest) -> Answered | AttemptFault:
         sent_at = anyio.current_time()
         async with self._stream(
             model=request.model,
@@ -236,24 +242,24 @@ def _extra_body(request: ModelRequest, limits: tuple[str, ...]) -> Json:
     return body
 
 
-def _answer(content: bytes) -> Answered | Fault:
+def _answer(content: bytes) -> Answered | AttemptFault:
     try:
         return _reply_of(_Chat.model_validate_json(content))
     except ValidationError as error:
         return malformed(error)
 
 
-def _reply_of(chat: _Chat) -> Answered | Fault:
+def _reply_of(chat: _Chat) -> Answered | AttemptFault:
     choice = chat.choices[0]
     message, stop, value = choice.message, choice.finish_reason, _calls(choice.message)
     parts = (message.content or "", chat.model, stop, chat.usage and _usage(chat.usage))
     log_probs = tuple(token.logprob for token in (choice.logprobs and choice.logprobs.content) or ())
     if message.refusal or stop == "content_filter":
-        return Refused(*parts, value=value, log_probs=log_probs, explanation=message.refusal or "")
+        return RefusedReply(*parts, value=value, log_probs=log_probs, explanation=message.refusal or "")
     if stop == "length":
         return Truncated(*parts, value=value, log_probs=log_probs)
     if message.content is None and value is None:
-        return Fault("malformed", "malformed reply: choices.0.message.content: no text")
+        return AttemptFault("malformed", "malformed reply: choices.0.message.content: no text")
     return Completion(*parts, value=value, log_probs=log_probs)
 
 
@@ -265,10 +271,10 @@ def _calls(message: _Message) -> JsonValue:
     return message.model_dump(mode="json", exclude_unset=True)
 
 
-def _usage(tokens: _Tokens) -> Usage:
+def _usage(tokens: _Tokens) -> TokenUsage:
     """OpenAI counts what the cache served among `prompt_tokens`."""
     served = (tokens.prompt_tokens_details and tokens.prompt_tokens_details.cached_tokens) or 0
-    return Usage(tokens.prompt_tokens, tokens.completion_tokens, min(served, tokens.prompt_tokens))
+    return TokenUsage(tokens.prompt_tokens, tokens.completion_tokens, min(served, tokens.prompt_tokens))
 
 
 open_client = OpenAIClient

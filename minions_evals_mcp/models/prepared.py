@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.models.faults import Fault, fault_of_status, fault_of_transport
+from minions_evals_mcp.models.faults import AttemptFault, fault_of_status, fault_of_transport
 
 if TYPE_CHECKING:
     import httpx2
@@ -34,7 +34,7 @@ class Prepared:
         self._headers["Host"] = self._url.netloc.decode("ascii")
         self._encoding = self._headers.encoding
 
-    async def post(self, body: Json) -> bytes | Fault:
+    async def post(self, body: Json) -> bytes | AttemptFault:
         """Returns what a 2xx brought, or what went wrong."""
         request = self._request(to_json(body, inf_nan_mode="constants"))
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.models.replies import Usage
+from minions_evals_mcp.models.replies import TokenUsage
 
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation
@@ -40,7 +40,7 @@ def price_known(provider: str, model: str) -> bool:
     return _rates(provider, model) is not None
 
 
-def cost_usd(provider: str, model: str, usage: Usage) -> float | None:
+def cost_usd(provider: str, model: str, usage: TokenUsage) -> float | None:
     """US dollars for one call by today's list price; None where the price is unknown."""
     rates = _rates(provider, model)
     if rates is None:
@@ -56,7 +56,7 @@ def cost_usd(provider: str, model: str, usage: Usage) -> float | None:
 def estimate_usd(provider: str, model: str, input_chars: int, max_tokens: int) -> float | None:
     """A bound on one attempt's cost, before it is made: a token for two characters, all of `max_tokens` written."""
     read = math.ceil(input_chars / CHARS_PER_TOKEN) + OVERHEAD_TOKENS
-    return cost_usd(provider, model, Usage(read, max_tokens))
+    return cost_usd(provider, model, TokenUsage(read, max_tokens))
 
 
 @cache
@@ -64,7 +64,12 @@ def _rates(provider: str, model: str) -> _Rates | None:
     """The library takes 80 µs a call; below the first tier prices are linear, so one token of each kind tells all."""
     from genai_prices.types import TieredPrices  # noqa: PLC0415 - 0.16 s: imported at first use
 
-    units = (Usage(1, 0), Usage(0, 1), Usage(1, 0, cache_read_tokens=1), Usage(1, 0, cache_write_tokens=1))
+    units = (
+        TokenUsage(1, 0),
+        TokenUsage(0, 1),
+        TokenUsage(1, 0, cache_read_tokens=1),
+        TokenUsage(1, 0, cache_write_tokens=1),
+    )
     known = [price for price in (_calculated(provider, model, unit) for unit in units) if price is not None]
     listed = vars(known[0].model_price) if known else {}
     if "input_mtok" not in listed or "output_mtok" not in listed:
@@ -74,7 +79,7 @@ def _rates(provider: str, model: str) -> _Rates | None:
     return _Rates(read, written, cache_read, cache_write, up_to=min(tiers, default=math.inf))
 
 
-def _calculated(provider: str, model: str, usage: Usage) -> PriceCalculation | None:
+def _calculated(provider: str, model: str, usage: TokenUsage) -> PriceCalculation | None:
     import genai_prices  # noqa: PLC0415 - 0.16 s: imported at first use
 
     tokens = genai_prices.Usage(

@@ -23,7 +23,7 @@ from minions_evals_mcp.domain.providers import (
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import remember_keys
-from minions_evals_mcp.models.client import Connection, ModelClient, RetrySettings
+from minions_evals_mcp.models.client import ModelClient, ModelConnection, RetrySettings
 from minions_evals_mcp.models.late_client import LateClient
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.models.service_table import SERVICES, Service
@@ -199,10 +199,10 @@ class Models:
         _require(row.package, who)
         return LateClient(row.name, lambda: import_module(f"{__package__}.{module}").open_client(connection))
 
-    def _connection(self, account: str, key: str, url: str) -> Connection:
+    def _connection(self, account: str, key: str, url: str) -> ModelConnection:
         chosen = self.settings
         retry = RetrySettings(chosen.attempts, chosen.retry_base_s, chosen.retry_cap_s, chosen.retry_after_cap_s)
-        return Connection(account, key, url, chosen.concurrency, retry, chosen.reply_bytes)
+        return ModelConnection(account, key, url, chosen.concurrency, retry, chosen.reply_bytes)
 
 
 def _require(package: str, who: str) -> None:

@@ -12,7 +12,7 @@ FaultKind = Literal["rate-limited", "overloaded", "transient", "permanent", "mal
 
 
 @frozen_type
-class Usage:
+class TokenUsage:
     """Tokens as the provider counted them; `input_tokens` is the whole prompt, what a cache served or kept included."""
 
     input_tokens: int
@@ -32,7 +32,7 @@ class _Spoken:
     text: str
     model: str
     stop_reason: str
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     latency_ms: float = 0.0
     cost_usd: float | None = None
     attempts: int = 1
@@ -54,14 +54,14 @@ class Truncated(_Spoken):
 
 
 @frozen_type
-class Refused(_Spoken):
+class RefusedReply(_Spoken):
     """The model, or its provider's filter, declined; `explanation` is in the provider's words, often empty."""
 
     explanation: str = ""
 
 
 @frozen_type
-class Failed:
+class FailedReply:
     """No usable reply came. `fatal`: no other call can succeed either (key, permission, model name, credit).
 
     `retry_after_s` is what the provider asked for where that was longer than a call may wait.
@@ -75,6 +75,6 @@ class Failed:
     retry_after_s: float | None = None
 
 
-Answered = Completion | Truncated | Refused
+Answered = Completion | Truncated | RefusedReply
 """Something came back; the attempt that brought it knows neither its cost nor how many there were."""
-Reply = Answered | Failed
+Reply = Answered | FailedReply

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.models.faults import Fault, malformed
-from minions_evals_mcp.models.replies import Answered, Completion, Refused, Truncated, Usage
+from minions_evals_mcp.models.faults import AttemptFault, malformed
+from minions_evals_mcp.models.replies import Answered, Completion, RefusedReply, TokenUsage, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 
 RESPONSES = "responses:"
@@ -79,27 +79,27 @@ def responses_body(request: ModelRequest) -> Json:
     return {**body, **params}
 
 
-def read_response(content: bytes) -> Answered | Fault:
+def read_response(content: bytes) -> Answered | AttemptFault:
     """Returns what the model says, piece by piece on lines of their own; why it says nothing."""
     try:
         response = _Response.model_validate_json(content)
     except ValidationError as error:
         return malformed(error)
     if response.error is not None or response.status == "failed":
-        return Fault(
+        return AttemptFault(
             "permanent", f"the response failed: {response.error.message if response.error else 'no reason is given'}"
         )
     refusal = "\n".join(_texts(response.output, "refusal"))
     pieces = [piece for item in response.output if (piece := _piece(item))]
     if not pieces and not refusal:
-        return Fault("malformed", "malformed reply: output: no text")
+        return AttemptFault("malformed", "malformed reply: output: no text")
     cut = response.incomplete_details.reason if response.incomplete_details and response.status == "incomplete" else ""
-    usage = response.usage and Usage(
+    usage = response.usage and TokenUsage(
         response.usage.input_tokens, response.usage.output_tokens, response.usage.input_tokens_details.cached_tokens
     )
     parts = ("\n".join(pieces), response.model, cut or "stop", usage)
     if refusal:
-        return Refused(*parts, explanation=refusal)
+        return RefusedReply(*parts, explanation=refusal)
     return Truncated(*parts) if cut else Completion(*parts)
 
 

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.models.certificates import trusted_certificates
-from minions_evals_mcp.models.client import Connection, RetriedClient, Retrying
-from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
+from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
+from minions_evals_mcp.models.faults import AttemptFault, fault_of_connection, fault_of_status, malformed
 from minions_evals_mcp.models.replies import Answered, Completion
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks, same_host
 from minions_evals_mcp.models.request import ModelRequest
@@ -153,7 +153,7 @@ FORMS: dict[str, _Form] = {
 class ServiceClient(RetriedClient):
     """A `ModelClient` whose answers are moderations or classifications."""
 
-    def __init__(self, connection: Connection, service: Service) -> None:
+    def __init__(self, connection: ModelConnection, service: Service) -> None:
         import httpx2  # noqa: PLC0415  0.1 s that only these need
 
         self.provider = connection.provider
@@ -179,7 +179,7 @@ class ServiceClient(RetriedClient):
         whole = self._service.of_one_model and self._base != self._service.url
         return self._base if whole else f"{self._base}{self._form.path(model)}"
 
-    async def _attempt(self, request: ModelRequest) -> Answered | Fault:
+    async def _attempt(self, request: ModelRequest) -> Answered | AttemptFault:
         try:
             response = await self._http.post(self._address(request.model), json=self._form.body(request))
             if not response.is_success:
@@ -190,7 +190,7 @@ class ServiceClient(RetriedClient):
         except ValidationError as error:
             return malformed(error)
         except ValueError as error:
-            return Fault("malformed", f"malformed reply: {error}")
+            return AttemptFault("malformed", f"malformed reply: {error}")
         return Completion(json.dumps(answer), request.model, "stop")
 
     async def _finished(self, response: httpx2.Response) -> bytes:

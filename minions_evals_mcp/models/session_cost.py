@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minions_evals_mcp.models.prices import cost_usd
-from minions_evals_mcp.models.replies import Usage
+from minions_evals_mcp.models.replies import TokenUsage
 from minions_evals_mcp.sessions.session import Session, Tokens
 
 
@@ -17,5 +17,5 @@ def session_cost(session: Session) -> float | None:
 
 
 def _cost(provider: str, model: str, tokens: Tokens) -> float | None:
-    usage = Usage(tokens.read, tokens.written, cache_read_tokens=tokens.cached, cache_write_tokens=tokens.stored)
+    usage = TokenUsage(tokens.read, tokens.written, cache_read_tokens=tokens.cached, cache_write_tokens=tokens.stored)
     return cost_usd(provider, model, usage) if model and provider else None

@@ -10,7 +10,7 @@ from typing import Protocol
 import anyio
 from pydantic import ValidationError
 
-from minions_evals_mcp.models.faults import Fault, fault_of_connection, malformed
+from minions_evals_mcp.models.faults import AttemptFault, fault_of_connection, malformed
 from minions_evals_mcp.models.replies import Answered
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
 
@@ -25,7 +25,7 @@ class Gathered(Protocol):
         """The answer so far."""
         ...
 
-    def take(self, event: bytes) -> Answered | Fault | None:
+    def take(self, event: bytes) -> Answered | AttemptFault | None:
         """The whole answer after the last piece, what went wrong, or None while it goes on."""
         ...
 
@@ -42,8 +42,8 @@ class Response(Protocol):
 
 
 async def read_reply(
-    response: Response, gathered: Gathered, *, whole: Callable[[bytes], Answered | Fault], sent_at: float
-) -> Answered | Fault:
+    response: Response, gathered: Gathered, *, whole: Callable[[bytes], Answered | AttemptFault], sent_at: float
+) -> Answered | AttemptFault:
     """The answer with the time of its first token; a server that does not stream is read as a `whole`, without one."""
     import httpx2  # noqa: PLC0415 - 0.1 s; the SDKs, which are imported at first use, bring it
 
@@ -57,7 +57,7 @@ async def read_reply(
         return malformed(error)
 
 
-async def _gather(chunks: AsyncIterator[bytes], gathered: Gathered, sent_at: float) -> Answered | Fault:
+async def _gather(chunks: AsyncIterator[bytes], gathered: Gathered, sent_at: float) -> Answered | AttemptFault:
     first_ms: float | None = None
     async with aclosing(events(chunks)) as stream:
         async for event in stream:
@@ -65,8 +65,8 @@ async def _gather(chunks: AsyncIterator[bytes], gathered: Gathered, sent_at: flo
             if first_ms is None and gathered.text:
                 first_ms = (anyio.current_time() - sent_at) * 1000
             if ended is not None:
-                return ended if isinstance(ended, Fault) else replace(ended, first_token_ms=first_ms)
-    return Fault("transient", "the stream ended before the answer did")
+                return ended if isinstance(ended, AttemptFault) else replace(ended, first_token_ms=first_ms)
+    return AttemptFault("transient", "the stream ended before the answer did")
 
 
 async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:

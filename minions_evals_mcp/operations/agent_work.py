@@ -15,7 +15,7 @@ from minions_evals_mcp.engine.records.schedules import due_times, next_due
 from minions_evals_mcp.engine.run_verdict import run_verdict
 from minions_evals_mcp.errors import BadInputError, ConflictError, InvalidRecordError, NotFoundError
 from minions_evals_mcp.store.agent import delivery, inbox, lease
-from minions_evals_mcp.store.agent.setup import Setup, keep_setup, kept_setup
+from minions_evals_mcp.store.agent.setup import AgentSetup, keep_setup, kept_setup
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import scheduled
@@ -31,7 +31,7 @@ async def verdict_of(engine: Engine, job: Job) -> Json:
 
 async def note_setup(engine: Engine, *, skills: list[Json], integrations: list[Json]) -> None:
     """Keeps what the agent is started with."""
-    setup = Setup(engine.clock(), skills, integrations)
+    setup = AgentSetup(engine.clock(), skills, integrations)
     await engine.store.write(lambda db: keep_setup(db, setup))
 
 

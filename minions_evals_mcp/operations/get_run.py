@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
     from minions_evals_mcp.engine.answers.run_summary import RunSummary as Answer
     from minions_evals_mcp.engine.context import Engine
-    from minions_evals_mcp.engine.standing import Standing as Progress
+    from minions_evals_mcp.engine.standing import RunProgress as Progress
     from minions_evals_mcp.store.jobs import Job as RunJob
 
 Summary: TypeAlias = "Answer"

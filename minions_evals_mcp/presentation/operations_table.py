@@ -26,7 +26,7 @@ class At:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AdvisedOperation:
     """An operation: its command with the arguments that are given by position, and where else it is offered.
 
     `left_out`: arguments that the command does not take. An operation without a tool is for the operator, or with `person` for a
@@ -66,12 +66,12 @@ _MESSAGE_RUN = {**_RUN, "key": ""}
 _PICKS: Value = [{"outputs": ["OUTPUT-A", "OUTPUT-B"], "assert": [{"type": "max-score"}]}]
 _PACKETS: Value = [{"digest": "DIGEST", "judgments": [{"criterionId": "CRITERION", "score": 0, "rationale": "WHY"}]}]
 
-OPERATIONS: Mapping[str, Row] = {
-    "ab-test": Row(
+OPERATIONS: Mapping[str, AdvisedOperation] = {
+    "ab-test": AdvisedOperation(
         "ab-test", ("test_case_id|benchmark_id|test_case_ids",),
         At("run_ab_test", {"max_seconds": ""}, {"branchIds": ["BRANCH-A", "BRANCH-B"]}),
     ),
-    "accept": Row(
+    "accept": AdvisedOperation(
         "accept", ("test_case_id",),
         At(
             "save_records", {"test_case_id": ""},
@@ -81,70 +81,70 @@ OPERATIONS: Mapping[str, Row] = {
             },
         ),
     ),
-    "accept-run": Row("accept", ("run_id",), person=True),
-    "agreement": Row("agreement", ("benchmark_id",), person=True),
-    "approve": Row("approve", ("prompt_version_ref",), At("approve_prompt_version")),
-    "approve-as-person": Row("approve", ("prompt_version_ref",), person=True),
-    "audit": Row("audit", ("benchmark_id",), At("audit_benchmark", {"json": "", "subject": "benchmarkId"})),
-    "branches": Row(
+    "accept-run": AdvisedOperation("accept", ("run_id",), person=True),
+    "agreement": AdvisedOperation("agreement", ("benchmark_id",), person=True),
+    "approve": AdvisedOperation("approve", ("prompt_version_ref",), At("approve_prompt_version")),
+    "approve-as-person": AdvisedOperation("approve", ("prompt_version_ref",), person=True),
+    "audit": AdvisedOperation("audit", ("benchmark_id",), At("audit_benchmark", {"json": "", "subject": "benchmarkId"})),
+    "branches": AdvisedOperation(
         "branches", ("test_case_id",), At("list_records", {"test_case_id": ""}, fixed={"type": "test-branch"}),
         At("testBranches"),
     ),
-    "calibrate": Row("calibrate", ("benchmark_id",)),
-    "classify": Row("classify", ("run_id",), At("classify_failure", {"run_id": "id"})),
-    "compare": Row("compare", ("benchmark_id",), At("compare_prompt_versions", {**_RUN, "sequential": ""})),
-    "db-check": Row("db check"),
-    "db-salvage": Row("db salvage", ("into",)),
-    "demo": Row("demo", has_store=False),
-    "diff": Row("diff", ("run_a", "run_b"), person=True),
-    "doctor": Row("doctor"),
-    "eval": Row("eval", ("config",)),
-    "history": Row(
+    "calibrate": AdvisedOperation("calibrate", ("benchmark_id",)),
+    "classify": AdvisedOperation("classify", ("run_id",), At("classify_failure", {"run_id": "id"})),
+    "compare": AdvisedOperation("compare", ("benchmark_id",), At("compare_prompt_versions", {**_RUN, "sequential": ""})),
+    "db-check": AdvisedOperation("db check"),
+    "db-salvage": AdvisedOperation("db salvage", ("into",)),
+    "demo": AdvisedOperation("demo", has_store=False),
+    "diff": AdvisedOperation("diff", ("run_a", "run_b"), person=True),
+    "doctor": AdvisedOperation("doctor"),
+    "eval": AdvisedOperation("eval", ("config",)),
+    "history": AdvisedOperation(
         "history", ("test_case_id",), At("get_statistics", fixed={"executions": True}), At("testCaseExecutions"),
     ),
-    "import": Row(
+    "import": AdvisedOperation(
         "import", ("file",),
         At("save_records", {"file": "", "as_": "", "map": ""}, fixed={"records": [{"type": "{as_}", "fields": {}}]}),
     ),
-    "import-as-person": Row("import", ("file",), person=True),
-    "import-version": Row(
+    "import-as-person": AdvisedOperation("import", ("file",), person=True),
+    "import-version": AdvisedOperation(
         "import", ("file",),
         At("save_records", {"file": ""}, fixed={"records": [{"type": "prompt-version", "fields": {}}]}),
     ),
-    "init": Row("init", has_store=False),
-    "judge": Row("judge", person=True),
-    "judge-check": Row("judge-check", ("run_id",)),
-    "label": Row("label", ("run_id",), person=True),
-    "lift": Row("lift", ("file",)),
-    "list": Row("list", ("type",), At("list_records")),
-    "plan": Row("plan", ("benchmark_id",), At("plan_benchmark", {})),
-    "outbox": Row("outbox"),
-    "people-add": Row("people add", ("name",)),
-    "people-list": Row("people list"),
-    "pick": Row("pick", ("file",), At("score_outputs", {"file": ""}, fixed={"picks": _PICKS}), has_store=False),
-    "promote": Row("promote", ("failure_id",), At("promote_failure", {"failure_id": "id"})),
-    "prompt-take": Row("prompt take", ("prompt_id", "benchmark_id")),
-    "prompt-use": Row("prompt use", ("prompt_version_ref",), person=True),
-    "rejudge": Row(
+    "init": AdvisedOperation("init", has_store=False),
+    "judge": AdvisedOperation("judge", person=True),
+    "judge-check": AdvisedOperation("judge-check", ("run_id",)),
+    "label": AdvisedOperation("label", ("run_id",), person=True),
+    "lift": AdvisedOperation("lift", ("file",)),
+    "list": AdvisedOperation("list", ("type",), At("list_records")),
+    "plan": AdvisedOperation("plan", ("benchmark_id",), At("plan_benchmark", {})),
+    "outbox": AdvisedOperation("outbox"),
+    "people-add": AdvisedOperation("people add", ("name",)),
+    "people-list": AdvisedOperation("people list"),
+    "pick": AdvisedOperation("pick", ("file",), At("score_outputs", {"file": ""}, fixed={"picks": _PICKS}), has_store=False),
+    "promote": AdvisedOperation("promote", ("failure_id",), At("promote_failure", {"failure_id": "id"})),
+    "prompt-take": AdvisedOperation("prompt take", ("prompt_id", "benchmark_id")),
+    "prompt-use": AdvisedOperation("prompt use", ("prompt_version_ref",), person=True),
+    "rejudge": AdvisedOperation(
         "rejudge", ("run_id",),
         At("run_benchmark", {"run_id": "rejudgeRunId", **_RUN}, {"benchmarkId": "BENCHMARK"}),
         left_out=("benchmark_id",),
     ),
-    "run": Row("run", person=True),
-    "run-benchmark": Row(
+    "run": AdvisedOperation("run", person=True),
+    "run-benchmark": AdvisedOperation(
         "run-benchmark", ("benchmark_id",), At("run_benchmark", _RUN), message=At("run-benchmark", _MESSAGE_RUN)
     ),
-    "run-test-case": Row(
+    "run-test-case": AdvisedOperation(
         "run-test-case", ("test_case_id",), At("run_test_case", _RUN), message=At("run-test-case", _MESSAGE_RUN)
     ),
-    "runs": Row("runs", (), At("list_records", fixed={"type": "run"})),
-    "try-version": Row("try-version", ("benchmark_id", "version"), At("try_version", _RUN)),
-    "set-variable": Row(""),
-    "seal": Row("seal", ("benchmark_id",)),
-    "seals": Row("seal"),
-    "show": Row("show", ("id",), At("get_record")),
-    "show-run": Row("runs", ("run_id",), At("get_run")),
-    "submit": Row("submit", ("file",), At("submit_judgments", {"file": ""}, fixed={"runId": "RUN", "packets": _PACKETS})),
-    "world-check": Row("world check", ("world",), person=True),
+    "runs": AdvisedOperation("runs", (), At("list_records", fixed={"type": "run"})),
+    "try-version": AdvisedOperation("try-version", ("benchmark_id", "version"), At("try_version", _RUN)),
+    "set-variable": AdvisedOperation(""),
+    "seal": AdvisedOperation("seal", ("benchmark_id",)),
+    "seals": AdvisedOperation("seal"),
+    "show": AdvisedOperation("show", ("id",), At("get_record")),
+    "show-run": AdvisedOperation("runs", ("run_id",), At("get_run")),
+    "submit": AdvisedOperation("submit", ("file",), At("submit_judgments", {"file": ""}, fixed={"runId": "RUN", "packets": _PACKETS})),
+    "world-check": AdvisedOperation("world check", ("world",), person=True),
 }  # fmt: skip
 """Each operation by its name."""

@@ -25,7 +25,7 @@ from minions_evals_mcp.report.ab_words import (
     percent,
     score,
 )
-from minions_evals_mcp.report.columns import Column, show_columns
+from minions_evals_mcp.report.columns import TableColumn, show_columns
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console
@@ -53,27 +53,27 @@ def _headline(result: AbTestResult) -> Text:
     return text.append(printable(fails_its_checks(result), 200), style="bold yellow")
 
 
-def _columns(result: AbTestResult) -> list[Column]:
+def _columns(result: AbTestResult) -> list[TableColumn]:
     made = result.branches
     return [
-        Column("", [str(branch.rank) for branch in made], right=True),
-        Column(
+        TableColumn("", [str(branch.rank) for branch in made], right=True),
+        TableColumn(
             "branch",
             [shortened(branch.branch_name, NAME) + (" (control)" if branch.is_control else "") for branch in made],
         ),
-        Column("model", [shortened(branch.model, MODEL) for branch in made], 4),
-        Column("quality", [score(branch.quality_score) for branch in made], right=True),
-        Column("95 %", [between(branch.quality_interval, score) for branch in made], 8, right=True),
-        Column("passed", [percent(branch.pass_rate) for branch in made], 1, right=True),
-        Column("checks", [_checks(branch) for branch in made], 1, right=True),
-        Column("latency", [ms(branch.latency_ms) for branch in made], 2, right=True),
-        Column("median", [ms(branch.median_latency_ms) for branch in made], 6, right=True),
-        Column("p95", [ms(branch.p95_latency_ms) for branch in made], 6, right=True),
-        Column("first token", [ms(branch.time_to_first_token) for branch in made], 6, right=True),
-        Column("tokens/s", [_rate(branch.tokens_per_second) for branch in made], 7, right=True),
-        Column("cost each", [dollars(branch.estimated_cost) for branch in made], 3, right=True),
-        Column("cost in all", [dollars(branch.total_cost) for branch in made], 5, right=True),
-        Column("first in" if result.iterations > 1 else "", [_fate(result, branch) for branch in made], 1),
+        TableColumn("model", [shortened(branch.model, MODEL) for branch in made], 4),
+        TableColumn("quality", [score(branch.quality_score) for branch in made], right=True),
+        TableColumn("95 %", [between(branch.quality_interval, score) for branch in made], 8, right=True),
+        TableColumn("passed", [percent(branch.pass_rate) for branch in made], 1, right=True),
+        TableColumn("checks", [_checks(branch) for branch in made], 1, right=True),
+        TableColumn("latency", [ms(branch.latency_ms) for branch in made], 2, right=True),
+        TableColumn("median", [ms(branch.median_latency_ms) for branch in made], 6, right=True),
+        TableColumn("p95", [ms(branch.p95_latency_ms) for branch in made], 6, right=True),
+        TableColumn("first token", [ms(branch.time_to_first_token) for branch in made], 6, right=True),
+        TableColumn("tokens/s", [_rate(branch.tokens_per_second) for branch in made], 7, right=True),
+        TableColumn("cost each", [dollars(branch.estimated_cost) for branch in made], 3, right=True),
+        TableColumn("cost in all", [dollars(branch.total_cost) for branch in made], 5, right=True),
+        TableColumn("first in" if result.iterations > 1 else "", [_fate(result, branch) for branch in made], 1),
     ]
 
 
@@ -131,21 +131,21 @@ def show_branches(
         return
     branch_fields = [record.fields for record in branches]
     columns = [
-        Column("id", [record.id for record in branches]),
-        Column("branch", [shortened(branch.name, NAME) + _marks(branch) for branch in branch_fields], 2),
-        Column("model", [shortened(f"{branch.provider}:{branch.model}", MODEL) for branch in branch_fields], 5),
-        Column("runs", [str(branch.total_runs) for branch in branch_fields], 1, right=True),
-        Column(
+        TableColumn("id", [record.id for record in branches]),
+        TableColumn("branch", [shortened(branch.name, NAME) + _marks(branch) for branch in branch_fields], 2),
+        TableColumn("model", [shortened(f"{branch.provider}:{branch.model}", MODEL) for branch in branch_fields], 5),
+        TableColumn("runs", [str(branch.total_runs) for branch in branch_fields], 1, right=True),
+        TableColumn(
             "pass rate",
             [UNKNOWN if branch.pass_rate is None else f"{branch.pass_rate:.0f} %" for branch in branch_fields],
             3,
             right=True,
         ),
-        Column("quality", [score(branch.avg_quality_score) for branch in branch_fields], 1, right=True),
-        Column("latency", [ms(branch.avg_latency) for branch in branch_fields], 6, right=True),
-        Column("tokens/s", [_rate(branch.avg_tokens_per_sec) for branch in branch_fields], 9, right=True),
-        Column("cost", [dollars(branch.avg_cost) for branch in branch_fields], 7, right=True),
-        Column("inconsistency", [score(branch.consistency_score) for branch in branch_fields], 8, right=True),
+        TableColumn("quality", [score(branch.avg_quality_score) for branch in branch_fields], 1, right=True),
+        TableColumn("latency", [ms(branch.avg_latency) for branch in branch_fields], 6, right=True),
+        TableColumn("tokens/s", [_rate(branch.avg_tokens_per_sec) for branch in branch_fields], 9, right=True),
+        TableColumn("cost", [dollars(branch.avg_cost) for branch in branch_fields], 7, right=True),
+        TableColumn("inconsistency", [score(branch.consistency_score) for branch in branch_fields], 8, right=True),
     ]
     out = console()
     show_columns(out, columns)

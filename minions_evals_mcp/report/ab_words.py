@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from minions_evals_mcp.engine.ab_test.figures import Difference, Ratio
+from minions_evals_mcp.engine.ab_test.figures import BranchDifference, Ratio
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbBranch, AbTestResult
 from minions_evals_mcp.scoring.ab import Criterion
 from minions_evals_mcp.stats.intervals import Bounds
@@ -62,7 +62,7 @@ def against(branch: AbBranch) -> str:
     figures = branch.against_control
     if figures is None:
         return ""
-    parts: tuple[tuple[str, Difference | None, Signed], ...] = (
+    parts: tuple[tuple[str, BranchDifference | None, Signed], ...] = (
         ("checks", figures.checks, _points),
         ("passes", figures.passes, _points),
         ("quality", figures.quality, "{:+.3f}".format),
@@ -83,7 +83,7 @@ def _points(value: float) -> str:
     return f"{100 * value:+.0f} points"
 
 
-def _difference(name: str, made: Difference, words: Signed) -> str:
+def _difference(name: str, made: BranchDifference, words: Signed) -> str:
     inside = "" if made.interval is None else f"{words(made.interval[0])} to {words(made.interval[1])}, "
     return f"{name} {words(made.delta)} ({inside}p = {made.p_value:.2g})"
 

@@ -14,7 +14,7 @@ GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column by name. Where there is no room the highest `leave` is left out first; with 0 it always stays."""
 
     name: str
@@ -28,7 +28,7 @@ class Column:
         return GAP + max(cell_len(cell) for cell in (self.name, *self.cells))
 
 
-def show_columns(out: Console, columns: Sequence[Column]) -> None:
+def show_columns(out: Console, columns: Sequence[TableColumn]) -> None:
     """The table, and the names of the columns for which there was no room."""
     shown = fitting(columns, out.width)
     needed = sum(column.width for column in shown)
@@ -43,7 +43,7 @@ def show_columns(out: Console, columns: Sequence[Column]) -> None:
         out.print(Text(f" hidden columns: {left_out} (--json shows all)", style="dim"), soft_wrap=True)
 
 
-def fitting(columns: Sequence[Column], width: int) -> list[Column]:
+def fitting(columns: Sequence[TableColumn], width: int) -> list[TableColumn]:
     """The columns for which there is room, and those that always stay."""
     shown = list(columns)
     for column in sorted(columns, key=lambda column: -column.leave):

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.results import DiffPart
 from minions_evals_mcp.domain.values import first_named
-from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, RunDiff, Totals
+from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, RunDiff, RunTotals
 from minions_evals_mcp.presentation.verdict_words import pair_words
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
@@ -95,7 +95,7 @@ def _indented(text: Text, by: int, out: Console) -> Iterator[Text]:
         yield Text(" " * by) + line
 
 
-def _totals(totals: Totals, *, cases: int) -> str:
+def _totals(totals: RunTotals, *, cases: int) -> str:
     score = "–" if totals.score is None else f"{totals.score:.3f}"
     version = f"  {totals.version}" if totals.version else ""
     tried = " trials" if totals.trials > cases else ""

@@ -10,7 +10,7 @@ from pathlib import Path
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks
-from minions_evals_mcp.engine.answers.report_values import NAMED, Report, ReportedCase, Side, Tried
+from minions_evals_mcp.engine.answers.report_values import NAMED, Report, ReportedCase, ReportedTrial, Side
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.next_steps import next_in
@@ -176,7 +176,7 @@ def _case(case: ReportedCase) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def _lines(case: ReportedCase, shown: Tried) -> Iterator[str]:
+def _lines(case: ReportedCase, shown: ReportedTrial) -> Iterator[str]:
     yield f"Case {as_code(case.test_case_id)}" + (
         f": {shown.outcome} {as_code(shown.reason)}" if shown.passed is None else ""
     )

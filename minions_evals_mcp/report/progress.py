@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from minions_evals_mcp.domain.results import Outcome
-from minions_evals_mcp.engine.standing import Standing
+from minions_evals_mcp.engine.standing import RunProgress
 
 BAR = 20
 LIVE_S = 0.1
@@ -25,7 +25,7 @@ class Shown:
 
     phase: str = "starting"
     since: float = 0.0
-    runs: dict[str, Standing] = field(default_factory=dict[str, Standing])
+    runs: dict[str, RunProgress] = field(default_factory=dict[str, RunProgress])
     began_with: int | None = None
     """How many units were done when the first run was taken up: the rate counts those that came since."""
 
@@ -73,7 +73,7 @@ def _pace(shown: Shown, done: int, total: int, now: float) -> list[str]:
     return [pace] if done >= total else [pace, f"{_time((total - done) / rate)} left"]
 
 
-def _cost(runs: list[Standing]) -> list[str]:
+def _cost(runs: list[RunProgress]) -> list[str]:
     known = [run.spent_usd for run in runs if run.spent_usd is not None]
     if len(known) < len(runs):
         return ["price unknown"]
@@ -110,7 +110,7 @@ class ProgressShown:
             self.shown.phase, self.shown.since = name, self.clock()
         self.tell()
 
-    def stands(self, standing: Standing) -> None:
+    def stands(self, standing: RunProgress) -> None:
         """Shows how far a run is."""
         with self._lock:
             if not self.shown.runs:

@@ -13,8 +13,8 @@ from rich.text import Text
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console
 from minions_evals_mcp.scoring.score_card import BooleanColumn, Counted, NumberColumn, Row, ScoreCard
-from minions_evals_mcp.scoring.score_changes import CardChanges, Change, Effect, Figure, MatrixChange
-from minions_evals_mcp.scoring.score_matrix import Matrix, figure_text
+from minions_evals_mcp.scoring.score_changes import CardChanges, Effect, Figure, FigureChange, MatrixChange
+from minions_evals_mcp.scoring.score_matrix import ScoreMatrix, figure_text
 
 GLYPHS = {
     "0": ("┏━┓", "┃ ┃", "┗━┛"),
@@ -122,7 +122,7 @@ def cell_text(cell: JsonValue) -> Text:
             return Text(shortened(str(cell), LONGEST))
 
 
-def matrix_table(matrix: Matrix) -> Table:
+def matrix_table(matrix: ScoreMatrix) -> Table:
     """A score matrix under its title."""
     table = _grid(matrix.title)
     for row in matrix.rows:
@@ -144,7 +144,7 @@ def changes_view(before: str, after: str, card: ScoreCard, changes: CardChanges)
     return Group(table, *warnings, *(_matrix_change(matrix) for matrix in changes.matrices))
 
 
-def _change_line(name: str, change: Change, *, percent: bool) -> tuple[Text, Text, Text, Text]:
+def _change_line(name: str, change: FigureChange, *, percent: bool) -> tuple[Text, Text, Text, Text]:
     title = Text(f"{name}, %" if percent else name, style="bold")
     return title, _figure(change.before), _figure(change.after), change_text(change)
 
@@ -160,27 +160,27 @@ def _matrix_change(matrix: MatrixChange) -> Table:
     return both
 
 
-def _later_cell(change: Change) -> Text:
+def _later_cell(change: FigureChange) -> Text:
     """A label that stays says so by itself."""
     figure = _figure(change.after)
     stays = change.effect == "same" and isinstance(change.after, str)
     return figure if stays else Text.assemble(figure, " ", change_text(change))
 
 
-def change_text(change: Change) -> Text:
+def change_text(change: FigureChange) -> Text:
     """The change with its sign, and whether it is good."""
     return Text(_change_words(change), style=STYLES[change.effect])
 
 
-def _change_words(change: Change) -> str:
+def _change_words(change: FigureChange) -> str:
     match change:
-        case Change(before=None):
+        case FigureChange(before=None):
             return "new"
-        case Change(after=None):
+        case FigureChange(after=None):
             return "gone"
-        case Change(effect="same"):
+        case FigureChange(effect="same"):
             return "="
-        case Change(delta=float(delta)):
+        case FigureChange(delta=float(delta)):
             return f"{'▲ +' if delta > 0 else '▼ '}{figure_text(delta)} {change.effect}"
         case _:
             return "changed"

@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.results import UNSCORED, Interval, PromptCompariso
 from minions_evals_mcp.domain.values import first_named, minute
 from minions_evals_mcp.engine.answers.comparison_summary import labels_words
 from minions_evals_mcp.engine.answers.report_values import Report, ReportedCase, Side, Status
-from minions_evals_mcp.engine.answers.run_before import Before
+from minions_evals_mcp.engine.answers.run_before import RunBefore
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.conclude.setup import changes_sentence
@@ -27,7 +27,7 @@ from minions_evals_mcp.presentation.verdict_words import (
 from minions_evals_mcp.stats.attempts import BUDGET, sure_words
 from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
 from minions_evals_mcp.store.jobs import JobKind, JobState
-from minions_evals_mcp.store.queries.report_units import Judged
+from minions_evals_mcp.store.queries.report_units import CriterionScore
 
 KIND_WORDS: dict[Kind, str] = {
     "newly-failing": "newly failing",
@@ -87,7 +87,7 @@ DOUBTS = {"provisional": "provisional: few runs", "volatile": "its scores jump f
 """What makes the direction of a trend doubtful."""
 
 
-def since_words(since: Before) -> str:
+def since_words(since: RunBefore) -> str:
     """Returns what changed since the run before, and whether that is real."""
     moved = since.reading is None or since.reading.verdict is None or bool(since.reading.better or since.reading.worse)
     verdict = "not concluded" if since.reading is None else pair_words(since.reading)
@@ -388,12 +388,12 @@ def case_title(case: ReportedCase) -> str:
     return case.title if case.trial == 1 else f"{case.title} (trial {case.trial})"
 
 
-def score_words(judged: Judged) -> str:
+def score_words(judged: CriterionScore) -> str:
     """A criterion's score, with what it is out of where that is not 1."""
     return f"{judged.score:.3g}" if judged.max_score == 1 else f"{judged.score:.3g} of {judged.max_score:g}"
 
 
-def fraction(judged: Judged) -> float:
+def fraction(judged: CriterionScore) -> float:
     """The share of its range that a judgment reached."""
     return (judged.score - judged.min_score) / (judged.max_score - judged.min_score)
 

@@ -18,7 +18,7 @@ from minions_evals_mcp.domain.values import minute
 from minions_evals_mcp.engine.answers.names import named
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.report.chat import chat_lines
-from minions_evals_mcp.report.columns import Column, show_columns
+from minions_evals_mcp.report.columns import TableColumn, show_columns
 from minions_evals_mcp.report.failed_cases import failures_table, unscored_list
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.next_command import next_command, next_line
@@ -74,23 +74,25 @@ def show_jobs(lines: Sequence[RunLine], names: Mapping[str, str], changes: Mappi
     """Runs, a line for each, the newest first; `names` are of subjects and versions, `changes` verdicts beside the run before."""
     jobs = [line.job for line in lines]
     columns = [
-        Column("run", short_ids([job.id for job in jobs])),
-        Column("state", [_state(job) for job in jobs], 1),
-        Column("of", [printable(named(names, job.subject_id), LONGEST) for job in jobs]),
-        Column("score", ["" if line.score is None else f"{line.score:.3f}" for line in lines], right=True),
-        Column(
+        TableColumn("run", short_ids([job.id for job in jobs])),
+        TableColumn("state", [_state(job) for job in jobs], 1),
+        TableColumn("of", [printable(named(names, job.subject_id), LONGEST) for job in jobs]),
+        TableColumn("score", ["" if line.score is None else f"{line.score:.3f}" for line in lines], right=True),
+        TableColumn(
             "passed",
             ["" if line.total_count is None else f"{line.passed_count} of {line.total_count}" for line in lines],
             1,
         ),
-        Column("change", [changes.get(job.id, "") for job in jobs], 3),
-        Column("at", [minute(job.created_at) for job in jobs], 2),
-        Column("version", [shortened(named(names, line.version), VERSION) for line in lines], 3),
-        Column("target", [printable(line.target or "", 24) for line in lines], 4),
-        Column("cost", ["" if line.cost_usd is None else f"${line.cost_usd:.4f}" for line in lines], 4, right=True),
-        Column("kind", [job.kind for job in jobs], 7),
+        TableColumn("change", [changes.get(job.id, "") for job in jobs], 3),
+        TableColumn("at", [minute(job.created_at) for job in jobs], 2),
+        TableColumn("version", [shortened(named(names, line.version), VERSION) for line in lines], 3),
+        TableColumn("target", [printable(line.target or "", 24) for line in lines], 4),
+        TableColumn(
+            "cost", ["" if line.cost_usd is None else f"${line.cost_usd:.4f}" for line in lines], 4, right=True
+        ),
+        TableColumn("kind", [job.kind for job in jobs], 7),
     ]
-    columns.append(Column("reason", [printable(job.reason, LONGEST) for job in jobs], 2))
+    columns.append(TableColumn("reason", [printable(job.reason, LONGEST) for job in jobs], 2))
     show_columns(console(), [column for column in columns if any(column.cells) or column.leave <= 1])
 
 

@@ -15,14 +15,14 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.sandbox.limits import Limits, returned, short_error
 from minions_evals_mcp.sandbox.worker import WorkerDiedError, Workers, python_command
-from minions_evals_mcp.scoring.checks import Broke, Guards, Ran
+from minions_evals_mcp.scoring.checks import Guards, Ran, SnippetError
 
 KILL_GRACE_SECONDS = 1.0
 _LONGEST_ANSWER = 1 << 26
 _MODULE = "minions_evals_mcp.sandbox.javascript_worker"
 
 
-MISSING = Broke(
+MISSING = SnippetError(
     "missing",
     "JavaScript needs the package quickjs-ng, which is not installed: pip install 'minions-evals-mcp[javascript]'",
 )
@@ -55,7 +55,7 @@ class JavaScript:
 
     async def run(
         self, code: str, variables: Mapping[str, JsonValue], limits: Limits, *, guards: Guards = ()
-    ) -> Ran | Broke:
+    ) -> Ran | SnippetError:
         """Returns what the snippet gives, each variable being an argument."""
         if not self._is_there():
             return MISSING
@@ -64,10 +64,10 @@ class JavaScript:
         except TimeoutError:
             return limits.exceeded("wall-limit")
         except WorkerDiedError as error:
-            return Broke("died", f"the JavaScript process: {error}")
+            return SnippetError("died", f"the JavaScript process: {error}")
         return _outcome(answer, limits)
 
-    async def run_each(self, calls: Sequence[tuple[str, str, Guards]], limits: Limits) -> list[Ran | Broke]:
+    async def run_each(self, calls: Sequence[tuple[str, str, Guards]], limits: Limits) -> list[Ran | SnippetError]:
         """The same for several, code with its variables as JSON and its guards, one after another in one process.
 
         Where the process did not answer for all of them, each is asked again by itself.
@@ -104,13 +104,13 @@ def _request(code: str, variables: str, guards: Guards, limits: Limits) -> Json:
     }
 
 
-def _outcome(answer: JsonValue, limits: Limits) -> Ran | Broke:
+def _outcome(answer: JsonValue, limits: Limits) -> Ran | SnippetError:
     match answer:
         case {"value": str(text)}:
             return returned(json.loads(text), limits)
         case {"kind": ("time-limit" | "memory-limit" | "output-limit") as kind}:
             return limits.exceeded(kind)
         case {"kind": ("raised" | "syntax" | "unsupported") as kind, "error": str(error), "name": str(name)}:
-            return Broke(kind, short_error(error), name)
+            return SnippetError(kind, short_error(error), name)
         case _:
-            return Broke("died", "the JavaScript process gave an answer that is none")
+            return SnippetError("died", "the JavaScript process gave an answer that is none")

@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.scoring.checks import Broke, Ran
+from minions_evals_mcp.scoring.checks import Ran, SnippetError
 
 LONGEST_CODE = 100_000
 DEEPEST_RESULT = 100
@@ -30,18 +30,20 @@ class Limits:
     memory_bytes: int = 256 << 20
     output_bytes: int = 1 << 20
 
-    def exceeded(self, kind: str, message: str = "") -> Broke:
+    def exceeded(self, kind: str, message: str = "") -> SnippetError:
         """The failure that names the limit."""
         match kind:
             case "time-limit":
-                return Broke("time-limit", f"the time limit of {self.seconds:g} s was exceeded")
+                return SnippetError("time-limit", f"the time limit of {self.seconds:g} s was exceeded")
             case "wall-limit":
-                return Broke("time-limit", f"it had not ended after {self.wall_seconds:g} s")
+                return SnippetError("time-limit", f"it had not ended after {self.wall_seconds:g} s")
             case "memory-limit":
-                return Broke("memory-limit", f"the memory limit of {self.memory_bytes / (1 << 20):g} MB was exceeded")
+                return SnippetError(
+                    "memory-limit", f"the memory limit of {self.memory_bytes / (1 << 20):g} MB was exceeded"
+                )
             case _:
                 limit = f"the output limit of {self.output_bytes:,} characters was exceeded"
-                return Broke("output-limit", f"{limit}: {message}" if message else limit)
+                return SnippetError("output-limit", f"{limit}: {message}" if message else limit)
 
 
 class _TooLargeError(Exception):
@@ -52,7 +54,7 @@ class _NoJsonError(Exception):
     """The result is nothing that JSON has."""
 
 
-def returned(value: object, limits: Limits) -> Ran | Broke:
+def returned(value: object, limits: Limits) -> Ran | SnippetError:
     """The value as JSON has it; refused where it is too large, too deep, or no JSON (a set, NaN, a function)."""
     walk = _Walk(limits.output_bytes)
     try:
@@ -60,7 +62,7 @@ def returned(value: object, limits: Limits) -> Ran | Broke:
     except _TooLargeError:
         return limits.exceeded("output-limit", "the result is too large")
     except _NoJsonError as error:
-        return Broke("raised", f"the result holds {error}, which JSON has not")
+        return SnippetError("raised", f"the result holds {error}, which JSON has not")
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.sandbox.lacking import answered_otherwise, lacking
 from minions_evals_mcp.sandbox.limits import Limits, returned, short_error
 from minions_evals_mcp.sandbox.python_reads import unread_in_python
-from minions_evals_mcp.scoring.checks import Broke, Guards, Ran
+from minions_evals_mcp.scoring.checks import Guards, Ran, SnippetError
 
 if TYPE_CHECKING:
     from pydantic_monty import Monty, MontyRuntimeError, MontySession, MontySyntaxError, ResourceLimits
@@ -78,7 +78,7 @@ _PARSER = "The monty syntax parser does not yet support "
 _LAUNCHER = "minions_evals_mcp.sandbox.monty_launcher"
 
 
-class Call(NamedTuple):
+class SnippetCall(NamedTuple):
     """Code, its variables, the code that runs before it, and the objects of which it may read only what is there."""
 
     code: str
@@ -128,13 +128,13 @@ class Python:
             with anyio.CancelScope(shield=True):
                 await run_sync(self._owned.close)
 
-    async def run_each(self, calls: Sequence[Call], limits: Limits) -> list[Ran | Broke]:
+    async def run_each(self, calls: Sequence[SnippetCall], limits: Limits) -> list[Ran | SnippetError]:
         """Returns what each snippet gives, one after another in one thread; each has a place and limits of its own."""
         async with self._starting:
             try:
                 pool = self._pool or await run_sync(self._started)
             except (OSError, RuntimeError) as error:
-                return [Broke("died", f"the Python process does not start: {error}")] * len(calls)
+                return [SnippetError("died", f"the Python process does not start: {error}")] * len(calls)
         return await run_sync(partial(_run_each, pool, calls, limits), limiter=self._room)
 
     def _started(self) -> Monty:
@@ -161,24 +161,24 @@ class _Sink:
             raise OverflowError
 
 
-def _run_each(pool: Monty, calls: Sequence[Call], limits: Limits) -> list[Ran | Broke]:
-    outcomes: list[Ran | Broke] = []
+def _run_each(pool: Monty, calls: Sequence[SnippetCall], limits: Limits) -> list[Ran | SnippetError]:
+    outcomes: list[Ran | SnippetError] = []
     for call in calls:
         outcomes.append(_refused(call) or _run(pool, call, limits))
         check_cancelled()
     return outcomes
 
 
-def _refused(call: Call) -> Broke | None:
+def _refused(call: SnippetCall) -> SnippetError | None:
     """Returns why the code is not run at all: the interpreter would answer otherwise than Python."""
     unread = unread_in_python(call.code, call.variables, call.guards) if call.guards else ""
     if unread:
-        return Broke("unsupported", f"the code reads {unread}")
+        return SnippetError("unsupported", f"the code reads {unread}")
     lacks = answered_otherwise(call.code) or answered_otherwise(call.before)
-    return Broke("unsupported", f"the sandbox's Python has no {lacks}") if lacks else None
+    return SnippetError("unsupported", f"the sandbox's Python has no {lacks}") if lacks else None
 
 
-def _run(pool: Monty, call: Call, limits: Limits) -> Ran | Broke:
+def _run(pool: Monty, call: SnippetCall, limits: Limits) -> Ran | SnippetError:
     from pydantic_monty import MontyCrashedError, MontyError, MontyRuntimeError, MontySyntaxError  # noqa: PLC0415  as above
 
     code, variables, before, _ = call
@@ -193,13 +193,15 @@ def _run(pool: Monty, call: Call, limits: Limits) -> Ran | Broke:
                 place = ""
             value = session.feed_run(_own_statistics(code), inputs={**variables}, print_callback=sink)
     except MontyCrashedError as error:
-        return limits.exceeded("time-limit") if error.timed_out else Broke("died", f"the Python process: {error}")
+        return (
+            limits.exceeded("time-limit") if error.timed_out else SnippetError("died", f"the Python process: {error}")
+        )
     except (MontySyntaxError, MontyRuntimeError) as error:
         return limits.exceeded("output-limit") if sink.left < 0 else _broke(error, limits, place)
     except (MontyError, ValueError) as error:  # a value that cannot leave the interpreter
-        return Broke("raised", short_error(f"{place}{error}"))
+        return SnippetError("raised", short_error(f"{place}{error}"))
     except RuntimeError as error:
-        return Broke("died", f"the Python process does not start: {error}")
+        return SnippetError("died", f"the Python process does not start: {error}")
     return returned(value, limits)
 
 
@@ -227,26 +229,26 @@ def _own_statistics(code: str) -> str:
     return _IMPORT_FROM.sub(r"\1pass", code)
 
 
-def _broke(error: MontySyntaxError | MontyRuntimeError, limits: Limits, place: str) -> Broke:
+def _broke(error: MontySyntaxError | MontyRuntimeError, limits: Limits, place: str) -> SnippetError:
     raised = error.exception()
     message = str(raised)
     if isinstance(raised, Exception) and (lacks := lacking(raised)) is not None:
-        return Broke("unsupported", short_error(f"{place}{_where(error)}the sandbox's Python: {lacks}"))
+        return SnippetError("unsupported", short_error(f"{place}{_where(error)}the sandbox's Python: {lacks}"))
     match raised:
         case TimeoutError() if "limit exceeded" in message:
             return limits.exceeded("time-limit")
         case MemoryError():
             return limits.exceeded("memory-limit")
         case NotImplementedError() if message.startswith(_PARSER):
-            return Broke("unsupported", f"{place}the sandbox's Python has no {message.removeprefix(_PARSER)}")
+            return SnippetError("unsupported", f"{place}the sandbox's Python has no {message.removeprefix(_PARSER)}")
         case ModuleNotFoundError() | PermissionError():
-            return Broke("unsupported", short_error(f"{place}{message}"))
+            return SnippetError("unsupported", short_error(f"{place}{message}"))
         case RuntimeError() if "not supported in this environment" in message or message.startswith("suspension limit"):
-            return Broke("unsupported", short_error(f"{place}{message}"))
+            return SnippetError("unsupported", short_error(f"{place}{message}"))
         case _:
             kind = "syntax" if isinstance(raised, SyntaxError) and not place else "raised"
             name = type(raised).__name__
-            return Broke(kind, short_error(f"{place}{_where(error)}{name}: {message}"), name)
+            return SnippetError(kind, short_error(f"{place}{_where(error)}{name}: {message}"), name)
 
 
 def _where(error: MontySyntaxError | MontyRuntimeError) -> str:

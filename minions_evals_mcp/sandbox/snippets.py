@@ -15,16 +15,16 @@ from pydantic_core import from_json
 
 from minions_evals_mcp.sandbox.javascript import JavaScript
 from minions_evals_mcp.sandbox.limits import LONGEST_CODE, Limits
-from minions_evals_mcp.sandbox.python import Call, Python
+from minions_evals_mcp.sandbox.python import Python, SnippetCall
 from minions_evals_mcp.sandbox.standard_python import StandardPython
 from minions_evals_mcp.sandbox.trusted import Trusted
-from minions_evals_mcp.scoring.checks import Broke, Guards, Language, Ran, SnippetNeed
+from minions_evals_mcp.scoring.checks import Guards, Language, Ran, SnippetError, SnippetNeed
 
 MOST_PROCESSES = 4
 MOST_AT_ONCE = 16
 """So many snippets go to a process in one go."""
 DEFAULT_LIMITS = Limits()
-TOO_LONG = Broke("unsupported", f"code of more than {LONGEST_CODE:,} characters")
+TOO_LONG = SnippetError("unsupported", f"code of more than {LONGEST_CODE:,} characters")
 
 
 class Snippets:
@@ -63,7 +63,7 @@ class Snippets:
         limits: Limits | None = None,
         before: str = "",
         guards: Guards = (),
-    ) -> Ran | Broke:
+    ) -> Ran | SnippetError:
         """Returns what the code returns, else the value of its last expression; each variable is a name in it.
 
         `before` is Python that runs first, in the same place: an output under test. Code that reads what is not there of
@@ -76,16 +76,16 @@ class Snippets:
             return await self._trusted.run(language, code, variables, limits, before=before, guards=guards)
         match language:
             case "python":
-                (outcome,) = await self._python_each([Call(code, variables, before, guards)], limits)
+                (outcome,) = await self._python_each([SnippetCall(code, variables, before, guards)], limits)
                 return outcome
             case "javascript":
                 return await self._javascript.run(code, variables, limits, guards=guards)
             case _:
                 assert_never(language)
 
-    async def fetch(self, needs: Sequence[SnippetNeed]) -> dict[SnippetNeed, Ran | Broke]:
+    async def fetch(self, needs: Sequence[SnippetNeed]) -> dict[SnippetNeed, Ran | SnippetError]:
         """Returns what each snippet gives; equal ones run once, several at the same time."""
-        outcomes: dict[SnippetNeed, Ran | Broke] = {}
+        outcomes: dict[SnippetNeed, Ran | SnippetError] = {}
 
         async def several(part: Sequence[SnippetNeed]) -> None:
             outcomes.update(zip(part, await self._each(part), strict=True))
@@ -102,7 +102,7 @@ class Snippets:
         size = 1 if self._trusted else min(MOST_AT_ONCE, ceil(len(needs) / self._most))
         return (needs[at : at + size] for at in range(0, len(needs), size or 1))
 
-    async def _each(self, needs: Sequence[SnippetNeed]) -> list[Ran | Broke]:
+    async def _each(self, needs: Sequence[SnippetNeed]) -> list[Ran | SnippetError]:
         """Returns what each of several snippets of one language gives, one after another."""
         variable_sets: list[dict[str, JsonValue]] = [from_json(need.variables) for need in needs]
         if self._trusted is not None:
@@ -117,15 +117,15 @@ class Snippets:
         ran = iter(await self._ran(left) if left else ())
         return [TOO_LONG if long else next(ran) for long in too_long]
 
-    async def _ran(self, calls: Sequence[tuple[SnippetNeed, Mapping[str, JsonValue]]]) -> list[Ran | Broke]:
+    async def _ran(self, calls: Sequence[tuple[SnippetNeed, Mapping[str, JsonValue]]]) -> list[Ran | SnippetError]:
         if calls[0][0].language == "python":
-            runs_wanted = [Call(need.code, variables, need.before, need.guards) for need, variables in calls]
+            runs_wanted = [SnippetCall(need.code, variables, need.before, need.guards) for need, variables in calls]
             return await self._python_each(runs_wanted, self._limits)
         return await self._javascript.run_each(
             [(need.code, need.variables, need.guards) for need, _ in calls], self._limits
         )
 
-    async def _python_each(self, calls: Sequence[Call], limits: Limits) -> list[Ran | Broke]:
+    async def _python_each(self, calls: Sequence[SnippetCall], limits: Limits) -> list[Ran | SnippetError]:
         """Returns what each gives in Python, as much of it as runs confined here."""
         outcomes = await self._standard.run_each(calls, limits)
         return await self._python.run_each(calls, limits) if outcomes is None else outcomes

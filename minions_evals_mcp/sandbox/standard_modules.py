@@ -30,3 +30,5 @@ IMPORTED = frozenset(
     name.rpartition(".")[0] if part else name for name in MODULES for part in range(name.count(".") + 1)
 ) | frozenset(MODULES)
 """Their names, and those of the packages that they are in."""
+LACKING = "the sandbox's Python has no "
+"""How an answer begins about code that uses what only the real interpreter has."""

@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from minions_evals_mcp.sandbox.confine import confine, dies_with_its_parent
-from minions_evals_mcp.sandbox.standard_modules import ENCODINGS, IMPORTED, MODULES, USED
+from minions_evals_mcp.sandbox.standard_modules import ENCODINGS, IMPORTED, LACKING, MODULES, USED
 from minions_evals_mcp.sandbox.trusted_python import Answer, answer_text
 
 PROCESS_MEMORY, OPEN_FILES = 256 << 20, 16
@@ -39,7 +39,6 @@ _DENIED = {
 }  # fmt: skip
 """What the events of the interpreter say that code is after."""
 _IMPORTED = IMPORTED.union(USED)
-_REMEDY = "with trust-code it runs with your own Python"
 
 
 def main() -> None:
@@ -166,7 +165,7 @@ def _watch(there: frozenset[str], missed: list[str], event: str, arguments: tupl
 
 
 def _note(missed: list[str], lacks: str) -> None:
-    missed.append(f"the sandbox's Python has no {lacks}; {_REMEDY}")
+    missed.append(LACKING + lacks)
 
 
 def _imported(

@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.sandbox.limits import Limits, returned, short_error
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.sandbox.worker import python_command
-from minions_evals_mcp.scoring.checks import Broke, Guards, Language, Ran
+from minions_evals_mcp.scoring.checks import Guards, Language, Ran, SnippetError
 
 _ANSWER_ROOM = 4096
 _ENVIRONMENT = {"PATH": os.defpath}
@@ -43,11 +43,11 @@ class Trusted:
         *,
         before: str = "",
         guards: Guards = (),
-    ) -> Ran | Broke:
+    ) -> Ran | SnippetError:
         """Returns what the snippet gives."""
         command = _command(language, limits)
         if command is None:
-            return Broke("unsupported", "node is not installed")
+            return SnippetError("unsupported", "node is not installed")
         request = json.dumps({"code": code, "variables": variables, "before": before, "guards": guards}).encode()
         bounds = _bounds(language, limits)
         try:
@@ -58,7 +58,7 @@ class Trusted:
         except TimeoutError:
             return limits.exceeded("wall-limit")
         except NotStartedError as error:
-            return Broke("died", f"the interpreter does not start: {error}")
+            return SnippetError("died", f"the interpreter does not start: {error}")
         return limits.exceeded("time-limit") if computed_too_long else _outcome(reply, limits)
 
 
@@ -99,19 +99,19 @@ async def _answer(process: Process, request: bytes, limits: Limits) -> bytes:
     return reply
 
 
-def _outcome(reply: bytes, limits: Limits) -> Ran | Broke:
+def _outcome(reply: bytes, limits: Limits) -> Ran | SnippetError:
     if len(reply) > limits.output_bytes + _ANSWER_ROOM:
         return limits.exceeded("output-limit")
     try:
         answer = cast("JsonValue", json.loads(reply))
     except ValueError:
-        return Broke("died", "the interpreter ended without an answer")
+        return SnippetError("died", "the interpreter ended without an answer")
     match answer:
         case {"value": value}:
             return returned(value, limits)
         case {"kind": "memory-limit"}:
             return limits.exceeded("memory-limit")
         case {"kind": ("raised" | "syntax" | "unsupported") as kind, "error": str(error), "name": str(name)}:
-            return Broke(kind, short_error(error), name)
+            return SnippetError(kind, short_error(error), name)
         case _:
-            return Broke("died", "the interpreter gave an answer that is none")
+            return SnippetError("died", "the interpreter gave an answer that is none")

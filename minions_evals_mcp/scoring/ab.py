@@ -39,7 +39,7 @@ class Contender:
     """The share of its outputs that pass the case's own checks."""
 
 
-class Standing(NamedTuple):
+class BranchRank(NamedTuple):
     """A branch's rank, from 1, and what it was ranked by; None where that is unknown or the branch failed."""
 
     branch_id: str
@@ -50,7 +50,7 @@ class Standing(NamedTuple):
 class Ranking(NamedTuple):
     """All branches by rank, who won (nobody, where nothing succeeded with a known figure), and whether that was no tie."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[BranchRank, ...]
     winner: str | None
     is_clear: bool
 
@@ -79,7 +79,7 @@ def ranked(contenders: Sequence[Contender], criterion: Criterion) -> Ranking:
     }
     order = sorted(contenders, key=lambda contender: _sort_key(contender, merits[contender.branch_id]))
     standings = tuple(
-        Standing(contender.branch_id, rank, _figure(criterion, merits[contender.branch_id]))
+        BranchRank(contender.branch_id, rank, _figure(criterion, merits[contender.branch_id]))
         for rank, contender in enumerate(order, 1)
     )
     if not standings or standings[0].figure is None:

@@ -139,7 +139,7 @@ class Ran:
 
 
 @frozen_type
-class Broke:
+class SnippetError:
     """The reason why a snippet gave nothing back: what it raised (`name` is its type), a limit, or what is not carried out."""
 
     kind: Literal["raised", "time-limit", "memory-limit", "output-limit", "unsupported", "syntax", "died", "missing"]
@@ -235,14 +235,14 @@ class OwnVerdict(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Behind:
+class TransformedNeed:
     """The need of a check from the text that its transform makes: known once `snippet` has run."""
 
     snippet: SnippetNeed
     needs: Callable[[Ran], tuple[Need, ...]]
 
 
-Need = RegexNeed | SimilarityNeed | SnippetNeed | GradeNeed | ServiceNeed | SynonymNeed | Behind
+Need = RegexNeed | SimilarityNeed | SnippetNeed | GradeNeed | ServiceNeed | SynonymNeed | TransformedNeed
 """Whatever a check may need of the outside."""
 
 
@@ -251,7 +251,7 @@ def opened(wanted: Sequence[Need], evidence: Evidence) -> list[Need]:
     return [
         need
         for asked_need in wanted
-        if isinstance(asked_need, Behind) and isinstance(ran := evidence.snippets.get(asked_need.snippet), Ran)
+        if isinstance(asked_need, TransformedNeed) and isinstance(ran := evidence.snippets.get(asked_need.snippet), Ran)
         for need in asked_need.needs(ran)
     ]
 
@@ -261,7 +261,7 @@ class Evidence:
     """The evidence that checks need from the outside, fetched before they run."""
 
     regexes: Mapping[RegexNeed, bool | Unmet] = field(default_factory=dict[RegexNeed, bool | Unmet])
-    snippets: Mapping[SnippetNeed, Ran | Broke] = field(default_factory=dict[SnippetNeed, Ran | Broke])
+    snippets: Mapping[SnippetNeed, Ran | SnippetError] = field(default_factory=dict[SnippetNeed, Ran | SnippetError])
     similarities: Mapping[SimilarityNeed, float | Unmet] = field(default_factory=dict[SimilarityNeed, float | Unmet])
     grades: Mapping[GradeNeed, Grade] = field(default_factory=dict[GradeNeed, Grade])
     ungraded: Mapping[GradeNeed, Unmet] = field(default_factory=dict[GradeNeed, Unmet])

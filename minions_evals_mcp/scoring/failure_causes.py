@@ -45,7 +45,7 @@ class FailureSeen:
 
 
 @frozen_type
-class FailureLine:
+class FailureLoss:
     """A failed test-run and which cause it has, for adding up; `loss` as above."""
 
     test_run_id: str
@@ -98,7 +98,7 @@ class CountedCauses:
     loss: float
 
 
-def counted_causes(lines: Iterable[FailureLine], *, new: Collection[str], examples: int) -> CountedCauses:
+def counted_causes(lines: Iterable[FailureLoss], *, new: Collection[str], examples: int) -> CountedCauses:
     """The causes of those failures, of which those of a case follow one another; `new` are cases that passed before.
 
     Only what is counted and the costliest `examples` of each cause are held.

@@ -79,7 +79,7 @@ class NamedScores(Value):
     total_weight: float
 
 
-class Standing(NamedTuple):
+class SelectionRank(NamedTuple):
     """One output after the selection.
 
     `verdict` is the max-score assertion's own (score 1 or 0). The test passes where it passed before and is
@@ -92,11 +92,11 @@ class Standing(NamedTuple):
     score: float
 
 
-class Selection(NamedTuple):
+class SelectedOutput(NamedTuple):
     """The index of the selected output, None where none reaches the threshold, and how each output stands."""
 
     selected: int | None
-    standings: tuple[Standing, ...]
+    standings: tuple[SelectionRank, ...]
 
 
 def max_score_of(assertion: Assertion) -> MaxScore:
@@ -130,7 +130,7 @@ def parted(assertions: Sequence[Assertion]) -> tuple[tuple[Assertion, ...], MaxS
     return checks, settings[0] if settings else _BY_DEFAULT
 
 
-def select(outputs: Sequence[OutputScores], config: MaxScore) -> Selection | Unchecked:
+def select(outputs: Sequence[OutputScores], config: MaxScore) -> SelectedOutput | Unchecked:
     """The output with the highest aggregate, of several the first; the least bad of failing ones too.
 
     Without two outputs, or with one that has no other assertion, there is nothing to choose by.
@@ -146,7 +146,7 @@ def select(outputs: Sequence[OutputScores], config: MaxScore) -> Selection | Unc
     winner = next(index for index, scores in enumerate(named) if scores.max_score >= highest - SLACK)
     reached = config.threshold is None or named[winner].max_score >= config.threshold - SLACK
     selected = winner if reached else None
-    return Selection(
+    return SelectedOutput(
         selected,
         tuple(
             _standing(
@@ -171,9 +171,9 @@ def _named_scores(components: Sequence[Component], config: MaxScore) -> NamedSco
     return NamedScores(max_score=total, assertion_count=len(counted), total_weight=weight)
 
 
-def _standing(output: OutputScores, scores: NamedScores, selected: bool, reason: str) -> Standing:  # noqa: FBT001  told of each output
+def _standing(output: OutputScores, scores: NamedScores, selected: bool, reason: str) -> SelectionRank:  # noqa: FBT001  told of each output
     verdict = Checked(MAX_SCORE, selected, 1.0 if selected else 0.0, reason)
-    return Standing(verdict, scores, output.passed and selected, output.score if selected else 0.0)
+    return SelectionRank(verdict, scores, output.passed and selected, output.score if selected else 0.0)
 
 
 def _reason(index: int, named: Sequence[NamedScores], winner: int, missed: float | None) -> str:

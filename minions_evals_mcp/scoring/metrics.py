@@ -15,7 +15,7 @@ COUNT = "__count"
 """The name under which a formula finds how many tests were run."""
 
 
-class Derived(NamedTuple):
+class DerivedMetric(NamedTuple):
     """A metric that is computed from others."""
 
     name: str
@@ -65,12 +65,12 @@ def _by_name(named: Iterable[MetricScore]) -> dict[str, list[MetricScore]]:
     return by_name
 
 
-def derived(name: str, formula: str, *, at: str = "") -> Derived:
+def derived(name: str, formula: str, *, at: str = "") -> DerivedMetric:
     """A metric computed by `formula`; raises `InvalidRecordError` for a name or a formula that cannot be carried out."""
     if not name.strip() or name == COUNT:
         raise InvalidRecordError(f"{name!r} is no name for a derived metric", field="name", where=at)
     try:
-        return Derived(name, parse_formula(formula))
+        return DerivedMetric(name, parse_formula(formula))
     except InvalidRecordError as error:
         raise error.at(at) from None
 
@@ -80,7 +80,7 @@ def metric_weights(named: Iterable[MetricScore]) -> dict[str, float]:
     return {name: math.fsum(score.weight for score in scores) for name, scores in _by_name(named).items()}
 
 
-def derive(metrics: Sequence[Derived], sums: Mapping[str, float], count: int) -> dict[str, float | None]:
+def derive(metrics: Sequence[DerivedMetric], sums: Mapping[str, float], count: int) -> dict[str, float | None]:
     """The derived metrics in order, each from the sums over `count` tests and from those before it.
 
     `sums` holds of each name the sum over all outputs of its `metric_scores`, times its `metric_weights` there, as in

@@ -64,7 +64,7 @@ class _Compiled(Protocol):
 
 
 class _Finding(Protocol):
-    def search(self, text: str, pos: int) -> Match | None: ...
+    def search(self, text: str, pos: int) -> PatternMatch | None: ...
 
 
 @frozen_type
@@ -84,7 +84,7 @@ def linear(pattern: str) -> Search:
     return search
 
 
-class Match(Protocol):
+class PatternMatch(Protocol):
     """A place where an expression fits."""
 
     def start(self) -> int:
@@ -108,7 +108,7 @@ class Match(Protocol):
         ...
 
 
-Matcher = Callable[[str, int], Match | None]
+Matcher = Callable[[str, int], PatternMatch | None]
 
 
 def matcher(pattern: str) -> Matcher:

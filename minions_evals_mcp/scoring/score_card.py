@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue, computed_field
 from minions_evals_mcp.domain.values import Value, first_named
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.next_steps import argument
-from minions_evals_mcp.scoring.score_matrix import CustomScore, Matrix
+from minions_evals_mcp.scoring.score_matrix import CustomScore, ScoreMatrix
 
 Row = Mapping[str, JsonValue]
 """One row of a table: column name to cell. A missing cell, null and blank text are empty."""
@@ -76,7 +76,7 @@ class ScoreCard(Value):
     columns: tuple[Counted, ...] = ()
     left_out: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    score_matrix: tuple[Matrix, ...] = Field(default=(), alias="score_matrix")
+    score_matrix: tuple[ScoreMatrix, ...] = Field(default=(), alias="score_matrix")
 
 
 @dataclass(slots=True)

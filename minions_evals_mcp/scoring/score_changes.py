@@ -10,14 +10,14 @@ from typing import Literal
 
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.scoring.score_card import Counted, ScoreCard
-from minions_evals_mcp.scoring.score_matrix import Cell, Matrix
+from minions_evals_mcp.scoring.score_matrix import ScoreCell, ScoreMatrix
 
 Effect = Literal["better", "worse", "same", "incomparable"]
 Figure = str | float
 UNITS_DIFFER = "The two scores are of different kinds ({before}, {after}): their difference would say nothing."
 
 
-class Change(Value):
+class FigureChange(Value):
     """A figure before and after, None where it is missing.
 
     `delta` is after − before where both are numbers on one scale; `effect` reads its sign through `positive_metric`.
@@ -34,14 +34,14 @@ class MatrixChange(Value):
     """A score matrix cell by cell."""
 
     title: str | None
-    rows: tuple[tuple[Change, ...], ...]
+    rows: tuple[tuple[FigureChange, ...], ...]
 
 
 class CardChanges(Value):
     """The difference of one card from an earlier one; columns are matched by name, matrices by title, else by order."""
 
-    score: Change
-    columns: dict[str, Change]
+    score: FigureChange
+    columns: dict[str, FigureChange]
     matrices: tuple[MatrixChange, ...]
     warnings: tuple[str, ...] = ()
 
@@ -61,7 +61,9 @@ def card_changes(before: ScoreCard, after: ScoreCard) -> CardChanges:
     )
 
 
-def change(before: Figure | None, after: Figure | None, *, positive_metric: bool = True, alike: bool = True) -> Change:
+def change(
+    before: Figure | None, after: Figure | None, *, positive_metric: bool = True, alike: bool = True
+) -> FigureChange:
     """The change of one figure; `alike` says whether both are on one scale."""
     delta: float | None = None
     effect: Effect = "incomparable"
@@ -72,7 +74,7 @@ def change(before: Figure | None, after: Figure | None, *, positive_metric: bool
         effect = "same"
     if delta is not None and not math.isfinite(delta):
         delta = None
-    return Change(before=before, after=after, delta=delta, positive_metric=positive_metric, effect=effect)
+    return FigureChange(before=before, after=after, delta=delta, positive_metric=positive_metric, effect=effect)
 
 
 def _effect(before: float, after: float, *, positive_metric: bool) -> Effect:
@@ -81,7 +83,7 @@ def _effect(before: float, after: float, *, positive_metric: bool) -> Effect:
     return "better" if (after > before) is positive_metric else "worse"
 
 
-def _column_change(before: Counted | None, after: Counted | None) -> Change:
+def _column_change(before: Counted | None, after: Counted | None) -> FigureChange:
     count = after or before
     assert count is not None, "a name comes from one of the two"
     return change(
@@ -92,33 +94,33 @@ def _column_change(before: Counted | None, after: Counted | None) -> Change:
     )
 
 
-def _matrix_changes(before: Sequence[Matrix], after: Sequence[Matrix]) -> list[MatrixChange]:
+def _matrix_changes(before: Sequence[ScoreMatrix], after: Sequence[ScoreMatrix]) -> list[MatrixChange]:
     old, new = _by_title(before), _by_title(after)
-    nothing = Matrix(rows=())
+    nothing = ScoreMatrix(rows=())
     return [
         MatrixChange(title=key[0], rows=_rows(old.get(key, nothing), new.get(key, nothing)))
         for key in (*new, *(key for key in old if key not in new))
     ]
 
 
-def _by_title(matrices: Sequence[Matrix]) -> dict[tuple[str | None, int], Matrix]:
+def _by_title(matrices: Sequence[ScoreMatrix]) -> dict[tuple[str | None, int], ScoreMatrix]:
     """Matrices under their title and the how-manyth of that title they are."""
     seen: Counter[str | None] = Counter()
-    by_title: dict[tuple[str | None, int], Matrix] = {}
+    by_title: dict[tuple[str | None, int], ScoreMatrix] = {}
     for matrix in matrices:
         by_title[matrix.title, seen[matrix.title]] = matrix
         seen[matrix.title] += 1
     return by_title
 
 
-def _rows(before: Matrix, after: Matrix) -> tuple[tuple[Change, ...], ...]:
+def _rows(before: ScoreMatrix, after: ScoreMatrix) -> tuple[tuple[FigureChange, ...], ...]:
     return tuple(
         tuple(_cell_change(*cells) for cells in zip_longest(*rows))
         for rows in zip_longest(before.rows, after.rows, fillvalue=())
     )
 
 
-def _cell_change(before: Cell | None, after: Cell | None) -> Change:
+def _cell_change(before: ScoreCell | None, after: ScoreCell | None) -> FigureChange:
     cell = after or before
     assert cell is not None, "a cell stands in one of the two"
     return change(before and before.value, after and after.value, positive_metric=cell.positive_metric)

@@ -8,25 +8,25 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import InvalidRecordError
 
 
-class Cell(Value):
+class ScoreCell(Value):
     """One figure or label; `positive_metric` says whether a rise is good."""
 
     value: str | float
     positive_metric: bool = Field(default=True, alias="positive_metric")
 
 
-class Matrix(Value):
+class ScoreMatrix(Value):
     """Rows of cells under their title."""
 
     title: str | None = None
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[ScoreCell, ...], ...]
 
 
 class CustomScore(Value):
     """The return of scoring code."""
 
     score: float
-    score_matrix: tuple[Matrix, ...] = Field(default=(), alias="score_matrix")
+    score_matrix: tuple[ScoreMatrix, ...] = Field(default=(), alias="score_matrix")
 
 
 def custom_score(value: JsonValue) -> CustomScore:
@@ -44,27 +44,27 @@ def custom_score(value: JsonValue) -> CustomScore:
         raise InvalidRecordError("must be a number", field="score") from None
 
 
-def score_matrices(value: JsonValue) -> tuple[Matrix, ...]:
+def score_matrices(value: JsonValue) -> tuple[ScoreMatrix, ...]:
     """The matrices of a `score_matrix`: a list of matrices, each a list of rows, each a list of cells; None is none."""
     matrices = [] if value is None else _listed(value, "score_matrix", "matrices")
     return tuple(_matrix(matrix, f"score_matrix.{number}") for number, matrix in enumerate(matrices))
 
 
-def _matrix(value: JsonValue, at: str) -> Matrix:
+def _matrix(value: JsonValue, at: str) -> ScoreMatrix:
     """A first row with one field more than every other begins with the title; one of their length has none."""
     rows = tuple(_row(row, f"{at}.{number}") for number, row in enumerate(_listed(value, at, "rows")))
     if len(rows) > 1 and all(len(rows[0]) == len(row) + 1 for row in rows[1:]):
-        return Matrix(title=figure_text(rows[0][0].value), rows=(rows[0][1:], *rows[1:]))
-    return Matrix(rows=rows)
+        return ScoreMatrix(title=figure_text(rows[0][0].value), rows=(rows[0][1:], *rows[1:]))
+    return ScoreMatrix(rows=rows)
 
 
-def _row(value: JsonValue, at: str) -> tuple[Cell, ...]:
+def _row(value: JsonValue, at: str) -> tuple[ScoreCell, ...]:
     return tuple(_cell(cell, f"{at}.{number}") for number, cell in enumerate(_listed(value, at, "cells")))
 
 
-def _cell(value: JsonValue, at: str) -> Cell:
+def _cell(value: JsonValue, at: str) -> ScoreCell:
     try:
-        return Cell.model_validate(value if isinstance(value, dict) else {"value": value})
+        return ScoreCell.model_validate(value if isinstance(value, dict) else {"value": value})
     except ValidationError:
         raise InvalidRecordError("must be a string, a number or {value, positive_metric?}", field=at) from None
 

@@ -19,7 +19,7 @@ _EXACT_INTEGERS, _LONG_INTEGERS = 2**53, 1e21
 _PLAIN_FRACTIONS = 1e-6
 
 
-class CheckResult(NamedTuple):
+class UnweightedResult(NamedTuple):
     """The finding of a check, before `not-` and weight.
 
     `reason` states a fact that holds whether or not the type is negated. `score` is 0 to 1, None where it is only
@@ -35,10 +35,10 @@ class CheckResult(NamedTuple):
     named: tuple[MetricScore, ...] = ()
 
 
-_result = tuples_of(CheckResult)
+_result = tuples_of(UnweightedResult)
 
 
-def finding(passed: bool, reason: str) -> CheckResult:  # noqa: FBT001  as its type takes it
+def finding(passed: bool, reason: str) -> UnweightedResult:  # noqa: FBT001  as its type takes it
     """The finding of a check that has no score but 1 or 0, in half the time that its type takes."""
     return _result((passed, reason, None, None, (), ()))
 

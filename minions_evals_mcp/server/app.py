@@ -22,12 +22,12 @@ from minions_evals_mcp.crashes import EXIT_CODE, run_out
 from minions_evals_mcp.errors import EvalsError, NotFoundError, StoreError, ungrouped
 from minions_evals_mcp.presentation.next_steps import Terminal, in_terms
 from minions_evals_mcp.project import project_at
-from minions_evals_mcp.server.catalogue import ALWAYS_LOADED, CATALOGUE, Start
+from minions_evals_mcp.server.catalogue import ALWAYS_LOADED, CATALOGUE, ToolConditions
 from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
 from minions_evals_mcp.server.edge.logs import configure_logs
 from minions_evals_mcp.server.edge.meant import read_as, with_meant_ids
 from minions_evals_mcp.server.edge.schemas import Schemas, kept_schemas
-from minions_evals_mcp.server.options import Options, named_path, read_options, store_path
+from minions_evals_mcp.server.options import ServerOptions, named_path, read_options, store_path
 from minions_evals_mcp.server.resources.completion import register_completion
 from minions_evals_mcp.server.resources.picture import picture_extension, picture_meta, pictured
 from minions_evals_mcp.server.resources.prompts import register_prompts
@@ -36,7 +36,7 @@ from minions_evals_mcp.server.resources.skill_files import SkillFiles, register_
 from minions_evals_mcp.server.resources.subscriptions import Subscriptions
 from minions_evals_mcp.server.session.callers import speaker_of
 from minions_evals_mcp.server.session.calls import Call
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.session.opened import ServerSession
 from minions_evals_mcp.server.tasks.extension import Tasks
 from minions_evals_mcp.server.tasks.run_tasks import STARTING, RunBoard
 from minions_evals_mcp.settings import Settings, read_settings
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.operations.engine import Engine
 
 STDOUT = 1
-UNCONNECTED = Start()
+UNCONNECTED = ToolConditions()
 
 INSTRUCTIONS = """\
 Minions Evals remembers the quality of agents: test cases, rubrics, benchmarks, judged runs, failures, trends.
@@ -61,7 +61,7 @@ LIST_FRESH_MS = 3_600_000
 FRESH = CacheHint(ttl_ms=LIST_FRESH_MS)
 
 
-def build_server(session: Session, options: Options, start: Start = UNCONNECTED) -> EvalsServer:
+def build_server(session: ServerSession, options: ServerOptions, start: ToolConditions = UNCONNECTED) -> EvalsServer:
     """The server that offers the session's tools as the options allow; `start` decides their annotations."""
     offered, schemas = options.offered(), kept_schemas()
 
@@ -91,13 +91,15 @@ def build_server(session: Session, options: Options, start: Start = UNCONNECTED)
 
 
 @asynccontextmanager
-async def _kept_open(session: Session, subscriptions: Subscriptions, server: MCPServer[None]) -> AsyncGenerator[None]:
+async def _kept_open(
+    session: ServerSession, subscriptions: Subscriptions, server: MCPServer[None]
+) -> AsyncGenerator[None]:
     del server
     async with session.open(), subscriptions.open():
         yield
 
 
-def _tool(session: Session, name: str, schemas: Schemas, start: Start) -> StrictTool:
+def _tool(session: ServerSession, name: str, schemas: Schemas, start: ToolConditions) -> StrictTool:
     entry = CATALOGUE[name]
     tool = strict_tool(
         name=name,
@@ -122,7 +124,7 @@ def _meta(name: str) -> dict[str, Any] | None:
 
 
 async def _carry_out(
-    session: Session, name: str, request: Any, context: Context[Any, Any]
+    session: ServerSession, name: str, request: Any, context: Context[Any, Any]
 ) -> CallToolResult | InputRequiredResult:
     """The tool's function on the open engine; the module that holds it is imported at its first call."""
     engine = await session.engine()
@@ -161,20 +163,22 @@ def _function(name: str) -> Callable[[Call, Any], Awaitable[CallToolResult | Inp
 
 
 @asynccontextmanager
-async def _opening(options: Options, settings: Settings) -> AsyncGenerator[Engine]:
+async def _opening(options: ServerOptions, settings: Settings) -> AsyncGenerator[Engine]:
     # A quarter of a second of imports: beside the event loop, which answers the first requests meanwhile.
     opening = await anyio.to_thread.run_sync(import_module, "minions_evals_mcp.server.opening")
     async with opening.opened(options, settings) as engine:
         yield engine
 
 
-def _start(options: Options, settings: Settings, target: str | None) -> Start:
+def _start(options: ServerOptions, settings: Settings, target: str | None) -> ToolConditions:
     """What tools may do on this start: a key of a provider, its address or a target lets them call out."""
     keys = any(access.api_key or access.base_url for access in settings.providers.values())
-    return Start(calls_models=keys or target is not None, explains=(options.explain or settings.explain) == "llm")
+    return ToolConditions(
+        calls_models=keys or target is not None, explains=(options.explain or settings.explain) == "llm"
+    )
 
 
-def _vet_start(options: Options, settings: Settings) -> None:
+def _vet_start(options: ServerOptions, settings: Settings) -> None:
     """Raises what an operator must hear of before anything is served; a host would only see calls fail."""
     if settings.skills is not None:
         from minions_evals_mcp.skills import load_skills  # noqa: PLC0415  the shipped ones are known to parse
@@ -185,7 +189,7 @@ def _vet_start(options: Options, settings: Settings) -> None:
         raise StoreError(f"there is no store {path}.", remedy="Start without --read-only to make one.")
 
 
-def _serve(server: EvalsServer, session: Session, options: Options, settings: Settings) -> None:
+def _serve(server: EvalsServer, session: ServerSession, options: ServerOptions, settings: Settings) -> None:
     if options.http is None:
         server.run("stdio")
         return
@@ -205,7 +209,9 @@ def main() -> None:
         settings = read_settings(project=project)
         _vet_start(options, settings)
         target = options.target or (project and project.model_target())
-        session = Session(partial(_opening, options, settings), target=target, store=named_path(options, settings))
+        session = ServerSession(
+            partial(_opening, options, settings), target=target, store=named_path(options, settings)
+        )
         with ungrouped():
             _serve(build_server(session, options, _start(options, settings, target)), session, options, settings)
     except EvalsError as error:

@@ -9,7 +9,7 @@ from typing import Literal
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel
 
-from minions_evals_mcp.server.edge.guard import Arguments
+from minions_evals_mcp.server.edge.guard import ToolArguments
 from minions_evals_mcp.server.signatures import analysis, records, release, runs, scoring
 
 Toolset = Literal["runs", "analysis", "scoring", "records", "release"]
@@ -23,7 +23,7 @@ ALWAYS_LOADED = frozenset({"list_records", "run_benchmark", "get_run", "save_rec
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class ToolConditions:
     """How this server was started, as far as it decides what tools may do: whether a model can be called, and may explain."""
 
     calls_models: bool = False
@@ -31,7 +31,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ToolEntry:
     """One tool. `target` is `module:function` under `server/tools`, imported at the first call.
 
     `declared` is the type of its arguments, or the name of the tool whose arguments are derived from an operation.
@@ -39,7 +39,7 @@ class Entry:
 
     toolset: Toolset
     title: str
-    declared: type[Arguments] | str
+    declared: type[ToolArguments] | str
     answer: type[BaseModel]
     target: str
     description: str
@@ -50,7 +50,7 @@ class Entry:
     search: str = ""
 
     @property
-    def arguments(self) -> type[Arguments]:
+    def arguments(self) -> type[ToolArguments]:
         """The type of its arguments; one that is derived is made at its first use."""
         if not isinstance(self.declared, str):
             return self.declared
@@ -58,7 +58,7 @@ class Entry:
 
         return arguments_of(self.declared)
 
-    def annotations(self, start: Start) -> ToolAnnotations:
+    def annotations(self, start: ToolConditions) -> ToolAnnotations:
         """What a host may assume of the tool on this start. Without a key and a target no call leaves this machine."""
         allowed = self.reach == "judges" or (self.reach == "explains" and start.explains)
         return ToolAnnotations(
@@ -70,8 +70,8 @@ class Entry:
         )
 
 
-CATALOGUE: Mapping[str, Entry] = {
-    "run_test_case": Entry(
+CATALOGUE: Mapping[str, ToolEntry] = {
+    "run_test_case": ToolEntry(
         "runs", "Run a test case", "run_test_case", runs.RunAnswer, "running:run_test_case", reach="judges",
         search="run one eval test case",
         description="""\
@@ -81,7 +81,7 @@ Not: a benchmark (run_benchmark); to keep nothing (score_outputs).
 Costs: a model call a criterion for llm.
 Errors: unknown id, no output, reused key.""",
     ),
-    "run_benchmark": Entry(
+    "run_benchmark": ToolEntry(
         "runs", "Run a benchmark", "run_benchmark", runs.RunAnswer, "running:run_benchmark", reach="judges",
         search="regression test an agent or prompt; eval suite; measure quality",
         description="""\
@@ -91,7 +91,7 @@ Not: two versions (compare_prompt_versions).
 Costs: model calls for llm and targets. judge=caller needs no key.
 Errors: unknown id, no key, reused key.""",
     ),
-    "compare_prompt_versions": Entry(
+    "compare_prompt_versions": ToolEntry(
         "analysis", "Compare prompt versions", "compare_prompt_versions", runs.RunAnswer, "comparing:compare_prompt_versions",
         reach="judges",
         search="A/B two prompt versions; is the new prompt better",
@@ -102,7 +102,7 @@ Not: to compare models (run_ab_test).
 Costs: two benchmark runs.
 Errors: unknown version, no outputs of a version, reused key.""",
     ),
-    "try_version": Entry(
+    "try_version": ToolEntry(
         "analysis", "Try a candidate version", "try_version", runs.RunAnswer, "trying:try_version", reach="judges",
         search="optimise a prompt against an eval",
         description="""\
@@ -112,7 +112,7 @@ Not: for figures of sealed cases: nobody has them.
 Costs: two benchmark runs a part; same idempotencyKey goes on, or repeats the answer.
 Errors: no budget left, unknown version, no outputs.""",
     ),
-    "classify_failure": Entry(
+    "classify_failure": ToolEntry(
         "analysis", "Explain why a run failed", "classify_failure", analysis.FailuresAnswer, "analysis:classify_failure",
         idempotent=True, reach="explains",
         search="why did an eval fail; root cause",
@@ -123,7 +123,7 @@ Not: for outputs without a run (score_outputs).
 Costs: nothing by rule; askModel one model call a failure, within waitSeconds and maxCostUsd.
 Errors: the run passed; unknown id; no model configured.""",
     ),
-    "promote_failure": Entry(
+    "promote_failure": ToolEntry(
         "analysis", "Make a case of a failure", "promote_failure", analysis.PromotedAnswer, "analysis:promote_failure",
         idempotent=True,
         search="turn a failure or trace into a regression test",
@@ -134,7 +134,7 @@ Not: for sealed cases.
 Costs: nothing.
 Errors: the run passed; unknown id; corrected changes nothing.""",
     ),
-    "detect_trend": Entry(
+    "detect_trend": ToolEntry(
         "analysis", "Tell a benchmark's trend", "detect_trend", analysis.TrendAnswer, "analysis:detect_trend", writes=False,
         search="quality drift over time",
         description="""\
@@ -144,7 +144,7 @@ Not: to compare two versions (compare_prompt_versions).
 Costs: nothing; it is computed with each run.
 Errors: the benchmark has no completed run.""",
     ),
-    "audit_benchmark": Entry(
+    "audit_benchmark": ToolEntry(
         "analysis", "Audit a benchmark's checks", "audit_benchmark", analysis.AuditAnswer, "auditing:audit_benchmark",
         search="can a wrong answer pass the checks",
         description="""\
@@ -154,7 +154,7 @@ Not: outputs of an agent (run_benchmark).
 Costs: nothing; by rule, no model.
 Errors: unknown benchmark, no active case.""",
     ),
-    "plan_benchmark": Entry(
+    "plan_benchmark": ToolEntry(
         "analysis", "Plan a benchmark's size", "plan_benchmark", analysis.PlanAnswer, "statistics:plan_benchmark", writes=False,
         search="sample size, statistical power, minimum detectable effect",
         description="""\
@@ -164,7 +164,7 @@ Not: to compare (compare_prompt_versions).
 Costs: nothing.
 Errors: unknown benchmark, no finished run, sealed.""",
     ),
-    "get_run": Entry(
+    "get_run": ToolEntry(
         "runs", "Look at a run", "get_run", runs.RunAnswer, "running:get_run", writes=False,
         search="result, score and failures of an evaluation run",
         description="""\
@@ -174,7 +174,7 @@ Not: to start or resume a run (call run_… again with its idempotencyKey).
 Costs: nothing.
 Errors: unknown runId; list_records type run lists them.""",
     ),
-    "cancel_run": Entry(
+    "cancel_run": ToolEntry(
         "runs", "Cancel a run", "cancel_run", runs.RunAnswer, "running:cancel_run", idempotent=True,
         description="""\
 Stops a run. Judged cases are saved, and the same idempotencyKey resumes it.
@@ -183,7 +183,7 @@ Not: to undo a run: history stays.
 Costs: calls in flight may still be billed.
 Errors: another process works on it; unknown runId.""",
     ),
-    "submit_judgments": Entry(
+    "submit_judgments": ToolEntry(
         "runs", "Hand in judgments", runs.SubmitJudgments, runs.RunAnswer, "running:submit_judgments",
         search="hand in LLM judge scores",
         description="""\
@@ -193,7 +193,7 @@ Not: to change a judgment: a request is judged once. Judging your own output mar
 Costs: nothing.
 Errors: all or nothing, naming what does not fit.""",
     ),
-    "run_ab_test": Entry(
+    "run_ab_test": ToolEntry(
         "analysis", "A/B test models", "run_ab_test", runs.RunAnswer, "ab_testing:run_ab_test", reach="judges",
         search="compare models by quality, cost, latency",
         description="""\
@@ -203,7 +203,7 @@ Not: to compare prompt versions (compare_prompt_versions).
 Costs: one model call a branch and iteration; maxCostUsd caps.
 Errors: unknown branch, no key of a provider, a parameter that it lacks.""",
     ),
-    "get_statistics": Entry(
+    "get_statistics": ToolEntry(
         "analysis", "Read statistics", analysis.GetStatistics, analysis.StatisticsAnswer, "statistics:get_statistics", writes=False,
         search="pass rate and history of a test case",
         description="""\
@@ -213,7 +213,7 @@ Not: for a benchmark's trend (detect_trend).
 Costs: nothing.
 Errors: unknown test case or branch.""",
     ),
-    "score_outputs": Entry(
+    "score_outputs": ToolEntry(
         "scoring", "Score outputs, keep nothing", scoring.ScoreOutputs, scoring.ScoresAnswer, "scoring:score_outputs", writes=False,
         search="score text with assertions, no model",
         description="""\
@@ -223,7 +223,7 @@ Not: to keep judgments or ask a model (run_test_case).
 Costs: nothing, no model.
 Errors: a bad row says so in its result.""",
     ),
-    "list_records": Entry(
+    "list_records": ToolEntry(
         "records", "List records", records.ListRecords, records.RecordsAnswer, "records:list_records", writes=False,
         search="find ids of test cases, benchmarks, runs, prompt versions",
         description="""\
@@ -233,7 +233,7 @@ Not: for one record (get_record).
 Costs: nothing; detail=full shows whole records.
 Errors: unknown type.""",
     ),
-    "get_record": Entry(
+    "get_record": ToolEntry(
         "records", "Read a record", records.GetRecord, records.RecordAnswer, "records:get_record", writes=False,
         description="""\
 Shows one record of any type with its relations, or a message and what came of it.
@@ -242,7 +242,7 @@ Not: for a run's progress (get_run).
 Costs: nothing.
 Errors: unknown id.""",
     ),
-    "save_records": Entry(
+    "save_records": ToolEntry(
         "records", "Save records", records.SaveRecords, records.SavedAnswer, "records:save_records", idempotent=True,
         search="write an eval suite: test cases, checks, rubrics, benchmark",
         description="""\
@@ -252,7 +252,7 @@ Not: to change results or recorded outputs: refused.
 Costs: nothing; saving the same twice changes nothing.
 Errors: the record, field and reason.""",
     ),
-    "approve_prompt_version": Entry(
+    "approve_prompt_version": ToolEntry(
         "release", "Approve a prompt version", "approve_prompt_version", release.ApprovalAnswer, "release:approve_prompt_version",
         destructive=True,
         search="release gate for a prompt version",
@@ -263,7 +263,7 @@ Not: to override an inconclusive one: only a person can, at the command line.
 Costs: nothing. It cannot be undone.
 Errors: hard-rule HR2 with what is missing and the call that supplies it.""",
     ),
-    "send_message": Entry(
+    "send_message": ToolEntry(
         "release", "Message the EvalAgent", release.SendMessage, release.ReceiptAnswer, "release:send_message",
         description="""\
 Sends a message to the EvalAgent daemon, which works on it in its own process.
@@ -272,7 +272,7 @@ Not: when you need the result now (the tools above).
 Costs: what the asked work costs.
 Errors: a malformed payload, by field; agentRunning=false: nobody is there yet.""",
     ),
-    "delete_record": Entry(
+    "delete_record": ToolEntry(
         "records", "Hide a record", records.DeleteRecord, records.DeletedAnswer, "records:delete_record", idempotent=True,
         description="""\
 Hides a definition or copy from lists. References keep working, and saving it again restores it.

@@ -16,14 +16,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from minions_evals_mcp.bounded_connections import BoundedServer, Bounds, own_bounds
+from minions_evals_mcp.bounded_connections import BoundedServer, ConnectionLimits, own_bounds
 from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
 from minions_evals_mcp.server.card import register_card
 from minions_evals_mcp.server.edge.guard import EvalsServer
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.session.callers import PERSON_STATE
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.session.opened import ServerSession
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -116,7 +116,7 @@ class Bearer:
     Where the operator set no token, a call without one is an agent's, and one with a token that is nobody's is refused.
     """
 
-    def __init__(self, app: ASGIApp, session: Session, token: str | None, *, open_to_all: frozenset[str]) -> None:
+    def __init__(self, app: ASGIApp, session: ServerSession, token: str | None, *, open_to_all: frozenset[str]) -> None:
         self._app = app
         self._open = open_to_all
         self._session = session
@@ -154,7 +154,7 @@ class Bearer:
         return True
 
 
-def http_app(server: EvalsServer, session: Session, door: Door, *, with_graphql: bool = False) -> ASGIApp:
+def http_app(server: EvalsServer, session: ServerSession, door: Door, *, with_graphql: bool = False) -> ASGIApp:
     """The server behind its door, with the testing API beside it where that was asked for."""
 
     async def health(request: Request) -> Response:
@@ -169,7 +169,7 @@ def http_app(server: EvalsServer, session: Session, door: Door, *, with_graphql:
     return Bearer(app, session, door.token, open_to_all=card | {HEALTH})
 
 
-def _graphql_routes(session: Session, door: Door) -> list[Route]:
+def _graphql_routes(session: ServerSession, door: Door) -> list[Route]:
     """The testing API at `/graphql`, on this machine with its page; raises `UnsupportedError` where its extra is not installed."""
     try:
         from minions_evals_mcp.server.graphql.http import PATH as GRAPHQL  # noqa: PLC0415  an extra
@@ -183,7 +183,7 @@ def _graphql_routes(session: Session, door: Door) -> list[Route]:
     return [api, Route(f"{GRAPHQL}/{{name}}", ide_file)] if door.is_loopback else [api]
 
 
-async def _health(session: Session) -> Response:
+async def _health(session: ServerSession) -> Response:
     """200 where calls can be answered; else 503 with the code of what keeps them from it."""
     try:
         with anyio.fail_after(HEALTHY_WITHIN_S):
@@ -207,17 +207,17 @@ def listening(door: Door) -> socket.socket:
         ) from None
 
 
-class Web(BoundedServer):
+class HttpServer(BoundedServer):
     """The server behind its door."""
 
-    def __init__(self, app: ASGIApp, bounds: Bounds, *, closing_s: int = CLOSING_S) -> None:
+    def __init__(self, app: ASGIApp, bounds: ConnectionLimits, *, closing_s: int = CLOSING_S) -> None:
         super().__init__(app, bounds, closing_s=closing_s)
 
 
-def serve_http(server: EvalsServer, session: Session, door: Door, *, with_graphql: bool = False) -> None:
+def serve_http(server: EvalsServer, session: ServerSession, door: Door, *, with_graphql: bool = False) -> None:
     """Serves until the process is told to end."""
     with listening(door) as bound:
         door = replace(door, port=bound.getsockname()[1])  # it may have been any free one
         log().warning("serving-http", url=door.url)
         app = http_app(server, session, door, with_graphql=with_graphql)
-        anyio.run(Web(app, own_bounds()).serve, [bound])
+        anyio.run(HttpServer(app, own_bounds()).serve, [bound])

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.server.edge.logs import log
-from minions_evals_mcp.server.options import Options, named_path
+from minions_evals_mcp.server.options import ServerOptions, named_path
 from minions_evals_mcp.settings import Settings
 
 
 @asynccontextmanager
-async def opened(options: Options, settings: Settings) -> AsyncGenerator[Engine]:
+async def opened(options: ServerOptions, settings: Settings) -> AsyncGenerator[Engine]:
     """The server's engine, open."""
     log()  # what the engine has to say is written down as what the server has
     chosen = Chosen(db=named_path(options, settings), read_only=options.read_only, explain=options.explain)

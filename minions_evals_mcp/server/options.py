@@ -14,7 +14,7 @@ from minions_evals_mcp.settings import EXPLAIN, Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ServerOptions:
     """The choice of offered tools, on which store. No toolset and no tool named: all of them."""
 
     db: Path | None = None
@@ -42,13 +42,13 @@ class Options:
         return ""
 
 
-def named_path(options: Options, settings: Settings) -> Path | None:
+def named_path(options: ServerOptions, settings: Settings) -> Path | None:
     """The store's file as the operator named it: a person's command line has to be told of it, too."""
     named = options.db or settings.db
     return None if named is None else named.absolute()
 
 
-def store_path(options: Options, settings: Settings) -> Path:
+def store_path(options: ServerOptions, settings: Settings) -> Path:
     """The store's file: the option, else the environment or the project file, else the project's own, else the user's."""
     named = named_path(options, settings)
     if named is None:
@@ -58,7 +58,7 @@ def store_path(options: Options, settings: Settings) -> Path:
     return named.absolute()
 
 
-def read_options(arguments: Sequence[str]) -> Options:
+def read_options(arguments: Sequence[str]) -> ServerOptions:
     """The options; raises `BadInputError` for a toolset or tool that does not exist."""
     parser = argparse.ArgumentParser(
         prog="minions-evals-mcp",
@@ -105,7 +105,7 @@ def read_options(arguments: Sequence[str]) -> Options:
     options.toolsets = _names("toolset", options.toolsets, TOOLSETS)
     options.tools = _names("tool", options.tools, tuple(CATALOGUE))
     options.allowed_hosts = tuple(options.allowed_hosts)
-    return Options(**vars(options))
+    return ServerOptions(**vars(options))
 
 
 def _names(kind: str, given: str, known: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.sessions.conversation import number, objects, plain_text, text_of
-from minions_evals_mcp.sessions.session import Call, Session, Tokens
+from minions_evals_mcp.sessions.session import Session, SessionCall, Tokens
 
 HOST = "claude-code"
 NAME = "claude-code"
@@ -114,7 +114,7 @@ def _assistant(session: Session, line: Json, message: Json, own: str) -> None:
     for block in objects(message.get("content")):
         if block.get("type") in ("tool_use", "server_tool_use", "mcp_tool_use"):
             session.call(
-                Call(
+                SessionCall(
                     plain_text(block.get("name")) or "unknown", plain_text(block.get("id")), block.get("input"),
                     started=line.get("timestamp"), parent=nested if nested in session.calls else None, agent=_agent_of(session, nested),
                 )

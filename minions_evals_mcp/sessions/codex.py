@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.sessions.conversation import count, plain_text, text_of
-from minions_evals_mcp.sessions.session import Call, Session, Tokens
+from minions_evals_mcp.sessions.session import Session, SessionCall, Tokens
 
 HOST = "codex"
 NAME = "codex"
@@ -96,7 +96,7 @@ def _call(session: Session, payload: Json, at: JsonValue) -> None:
     name = plain_text(payload.get("name")) or plain_text(payload.get("type")).removesuffix("_call")
     space = plain_text(payload.get("namespace"))
     ident = plain_text(payload.get("call_id")) or plain_text(payload.get("id"))
-    session.call(Call(f"{space}.{name}" if space else name, ident, _arguments(given), started=at))
+    session.call(SessionCall(f"{space}.{name}" if space else name, ident, _arguments(given), started=at))
 
 
 def _output(session: Session, payload: Json) -> None:
@@ -143,7 +143,7 @@ def _printed_item(session: Session, item: Json, *, is_over: bool) -> None:
             session.failure = None
             session.say(plain_text(item.get("text")))
         case "command_execution":
-            call = session.call(Call("shell", ident, {"command": item.get("command")}))
+            call = session.call(SessionCall("shell", ident, {"command": item.get("command")}))
             code = count(item.get("exit_code")) if is_over else None
             call.result = item.get("aggregated_output") if is_over else None
             call.ok, call.error = not code, f"exit code {code}" if code else None
@@ -151,13 +151,13 @@ def _printed_item(session: Session, item: Json, *, is_over: bool) -> None:
             _mcp_call(session, item)
         case "file_change":
             changes = [obj(change) for change in listed_values(item.get("changes"))]
-            call = session.call(Call("apply_patch", ident, {"changes": [*changes]}))
+            call = session.call(SessionCall("apply_patch", ident, {"changes": [*changes]}))
             if is_over:
                 call.result, call.ok = item.get("status"), item.get("status") != "failed"
             if is_over and call.ok:
                 session.edit(call, *(change.get("path") for change in changes))
         case "web_search":
-            session.call(Call("web_search", ident, {"query": item.get("query")}))
+            session.call(SessionCall("web_search", ident, {"query": item.get("query")}))
         case kind if is_over:
             session.skip(f"an item of type {kind}")
         case _:
@@ -166,7 +166,7 @@ def _printed_item(session: Session, item: Json, *, is_over: bool) -> None:
 
 def _mcp_call(session: Session, item: Json) -> None:
     named = ".".join(filter(None, (plain_text(item.get("server")), plain_text(item.get("tool")))))
-    call = session.call(Call(named or "mcp", plain_text(item.get("id")), item.get("arguments")))
+    call = session.call(SessionCall(named or "mcp", plain_text(item.get("id")), item.get("arguments")))
     held = obj(item.get("result"))
     call.result = text_of(held.get("content")) or held.get("structured_content")
     call.error = _message({"error": item.get("error")}) or None

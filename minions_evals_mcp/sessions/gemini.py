@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.sessions.conversation import count, objects, plain_text
-from minions_evals_mcp.sessions.session import Call, Session, Tokens
+from minions_evals_mcp.sessions.session import Session, SessionCall, Tokens
 
 HOST = "gemini-cli"
 NAME = "gemini-cli"
@@ -78,7 +78,7 @@ def _message(session: Session, message: Json) -> None:
 
 
 def _call(session: Session, given: Json) -> None:
-    call = Call(
+    call = SessionCall(
         plain_text(given.get("name")) or "unknown",
         plain_text(given.get("id")),
         given.get("args"),
@@ -111,7 +111,9 @@ def _streamed(session: Session, line: Json, spoken: str) -> str:
         case "tool_use", _:
             name = plain_text(line.get("tool_name")) or "unknown"
             session.call(
-                Call(name, plain_text(line.get("tool_id")), line.get("parameters"), started=line.get("timestamp"))
+                SessionCall(
+                    name, plain_text(line.get("tool_id")), line.get("parameters"), started=line.get("timestamp")
+                )
             )
         case "tool_result", _:
             _finish(session, line)

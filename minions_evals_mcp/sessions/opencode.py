@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.sessions.conversation import count, number, objects, plain_text
-from minions_evals_mcp.sessions.session import Call, Session, Tokens
+from minions_evals_mcp.sessions.session import Session, SessionCall, Tokens
 
 HOST = "opencode"
 NAME = "opencode"
@@ -95,7 +95,7 @@ def _tool(session: Session, part: Json) -> None:
         name, error = plain_text(asked.get("tool")) or name, plain_text(asked.get("error")) or "invalid call"
     if code:
         error = error or f"exit code {code}"
-    call = Call(
+    call = SessionCall(
         name, plain_text(part.get("callID")), asked, state.get("output"), ok=not error and state.get("status") != "error",
         error=error or None, started=times.get("start"),
         duration_ms=None if started is None or ended is None else max(0.0, ended - started),

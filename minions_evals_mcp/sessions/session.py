@@ -10,7 +10,7 @@ from minions_evals_mcp.sessions.conversation import count
 
 
 @dataclass(slots=True)
-class Call:
+class SessionCall:
     """One tool call: `ok` is False where the program says that it failed, `parent` the call of the sub-agent that made it."""
 
     tool: str
@@ -41,7 +41,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class FileEdit:
     """A change of a file that a call made."""
 
     tool: str
@@ -93,8 +93,8 @@ class Session:
     completed: JsonValue = None
     prompts: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     answer: str = ""
-    calls: dict[str, Call] = field(default_factory=dict[str, Call])
-    edits: list[Edit] = field(default_factory=list[Edit])
+    calls: dict[str, SessionCall] = field(default_factory=dict[str, SessionCall])
+    edits: list[FileEdit] = field(default_factory=list[FileEdit])
     models: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
     cost: float | None = None
     ended: str | None = None
@@ -127,14 +127,14 @@ class Session:
         self.answer = f"{self.answer}\n{text}" if message and message == self._message else text
         self._message = message
 
-    def call(self, call: Call) -> Call:
+    def call(self, call: SessionCall) -> SessionCall:
         """Take a call that begins. A call of the same id is the same one: the one taken first."""
         return self.calls.setdefault(call.id or f"call-{len(self.calls) + 1}", call)
 
-    def edit(self, call: Call, *paths: JsonValue) -> None:
+    def edit(self, call: SessionCall, *paths: JsonValue) -> None:
         """Take that the call changed those files."""
         step = len(self.calls)
-        self.edits += [Edit(call.tool, path, step) for path in paths if isinstance(path, str) and path]
+        self.edits += [FileEdit(call.tool, path, step) for path in paths if isinstance(path, str) and path]
 
     def use(self, model: JsonValue) -> Tokens:
         """The tokens of that model, to be added to."""

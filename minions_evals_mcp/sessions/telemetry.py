@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import attributes, listed_values, obj
 from minions_evals_mcp.sessions.codex import EXIT
 from minions_evals_mcp.sessions.conversation import count, number, objects
-from minions_evals_mcp.sessions.session import Call, Session
+from minions_evals_mcp.sessions.session import Session, SessionCall
 
 _TAKEN = frozenset(
     (
@@ -37,7 +37,7 @@ _SESSIONS = ("session.id", "conversation.id", "gen_ai.conversation.id")
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class LogEvent:
     """One log record of a coding agent: `name` is the event's, without the program's prefix."""
 
     host: str
@@ -52,7 +52,7 @@ class Event:
 class Read:
     """The events of a document, how many records there were, and the names of those that are no coding agent's."""
 
-    events: tuple[Event, ...]
+    events: tuple[LogEvent, ...]
     records: int
     unknown: tuple[str, ...] = ()
 
@@ -64,7 +64,7 @@ def is_logs(first: JsonValue) -> bool:
 
 def events_of(document: JsonValue) -> Read:
     """The document's events, in its order; raises `ValueError` where what should be a list of objects is none."""
-    events: list[Event] = []
+    events: list[LogEvent] = []
     unknown: dict[str, None] = {}
     records = 0
     for about, record in _records(document):
@@ -101,7 +101,7 @@ def _name(record: Json, fields: Json) -> str:
     return body if isinstance(body, str) and body.endswith(f".{named}") else named
 
 
-def _event(about: Json, record: Json) -> Event | None:
+def _event(about: Json, record: Json) -> LogEvent | None:
     fields = attributes(record.get("attributes"))
     prefix, _, name = _name(record, fields).partition(".")
     session = next((value for key in _SESSIONS if isinstance(value := fields.get(key), str) and value), "")
@@ -110,7 +110,7 @@ def _event(about: Json, record: Json) -> Event | None:
         return None
     version = about.get("service.version") if host != "gemini-cli" else None  # which is that of Node there
     at = fields.get("event.timestamp") or _moment(record)
-    return Event(host, name, session, at, fields, version if isinstance(version, str) else "")
+    return LogEvent(host, name, session, at, fields, version if isinstance(version, str) else "")
 
 
 def _moment(record: Json) -> JsonValue:
@@ -128,7 +128,7 @@ class _Turn:
 
 
 @dataclass(slots=True)
-class Turns:
+class EventTurns:
     """Events in the order in which they come; time is in seconds of the caller's clock."""
 
     _open: dict[tuple[str, str], _Turn] = field(default_factory=dict[tuple[str, str], "_Turn"])
@@ -140,7 +140,7 @@ class Turns:
         """How many turns may still go on."""
         return len(self._open)
 
-    def add(self, events: Iterable[Event], *, now: float) -> list[str]:
+    def add(self, events: Iterable[LogEvent], *, now: float) -> list[str]:
         """Take the events in; the ids of turns that were ended because too many are open."""
         for event in events:
             self._add(event, now)
@@ -158,7 +158,7 @@ class Turns:
         over, self._over = self._over, []
         return [session for session in over if session.prompts or session.answer or session.calls]
 
-    def _add(self, event: Event, now: float) -> None:
+    def _add(self, event: LogEvent, now: float) -> None:
         key = (event.host, event.session)
         turn = self._open.get(key)
         begins = event.name == "user_prompt"
@@ -172,14 +172,14 @@ class Turns:
         turn.seen_at = now
         take_event(turn.session, event)
 
-    def _session(self, event: Event, key: tuple[str, str]) -> Session:
+    def _session(self, event: LogEvent, key: tuple[str, str]) -> Session:
         self._numbers[key] = self._numbers.get(key, 0) + 1
         named = event.fields.get("prompt.id")
         turn = named if isinstance(named, str) and named else str(self._numbers[key])
         return Session(event.host, id=f"{event.session}/{turn}", version=event.version, provider=_PROVIDERS[event.host])
 
 
-def take_event(session: Session, event: Event) -> None:
+def take_event(session: Session, event: LogEvent) -> None:
     """Take one event into its turn."""
     session.seen_at(event.at)
     fields = event.fields
@@ -205,7 +205,7 @@ def take_event(session: Session, event: Event) -> None:
             pass
 
 
-def _called(session: Session, event: Event) -> None:
+def _called(session: Session, event: LogEvent) -> None:
     fields = event.fields
     name = _text(fields.get("tool_name")) or _text(fields.get("function_name")) or "unknown"
     space = _text(fields.get("mcp_server")) or _text(fields.get("mcp_server_name"))
@@ -216,7 +216,7 @@ def _called(session: Session, event: Event) -> None:
     code = int(exited[1]) if exited else 0
     ok = str(fields.get("success")).lower() != "false" and not code
     said = (f"exit code {code}" if code else "", _text(fields.get("error")), _text(fields.get("error_type")))
-    call = Call(
+    call = SessionCall(
         f"{space}.{name}" if space and space != "None" else name, ident, _parsed(given), output, ok=ok,
         error=None if ok else next(filter(None, said), "the tool call failed"), started=event.at,
         duration_ms=number(_figure(fields.get("duration_ms"))),

@@ -19,14 +19,14 @@ from minions_evals_mcp.skills.skill import (
     ComparePromptVersionsParameters,
     DetectTrendParameters,
     HardRule,
-    Limits,
     OwnSkill,
     P,
     RunBenchmarkParameters,
     RunTestCaseParameters,
     Skill,
+    SkillLimits,
     Skills,
-    Step,
+    SkillStep,
 )
 
 NAMES = ("run-test-case", "run-benchmark", "detect-trend", "compare-prompt-versions", "classify-failure")
@@ -82,7 +82,7 @@ def _skill(folder: Path, name: str, kind: type[P]) -> Skill[P]:
 
 def _own_skill(path: Path) -> OwnSkill:
     """A skill that stands beside ours; raises `BadInputError` naming file and line of what does not parse."""
-    front, limits, body, first_line = _parts(path, path.parent.name, Limits)
+    front, limits, body, first_line = _parts(path, path.parent.name, SkillLimits)
     instructions = "\n".join(body).strip()
     if not instructions:
         raise BadInputError(f"{path}:{first_line}: the skill has no instructions.", remedy="Say in words what to do.")
@@ -101,7 +101,7 @@ def _parts(path: Path, name: str, kind: type[P]) -> tuple[FrontMatter, P, list[s
     return front, parameters, lines[closed + 1 :], closed + 2
 
 
-def _vet_steps(path: Path, known: Sequence[str], steps: tuple[Step, ...]) -> None:
+def _vet_steps(path: Path, known: Sequence[str], steps: tuple[SkillStep, ...]) -> None:
     """A file must say the steps that the engine takes, for it takes them whatever the file says."""
     for step in steps:
         if step.id not in known:
@@ -122,7 +122,7 @@ def _vet_steps(path: Path, known: Sequence[str], steps: tuple[Step, ...]) -> Non
         )
 
 
-def _vet_sentences(path: Path, name: str, steps: Iterable[Step], parameters: Value) -> None:
+def _vet_sentences(path: Path, name: str, steps: Iterable[SkillStep], parameters: Value) -> None:
     """A file cannot change what a step does, so it must not say that it does: only its parameters are followed."""
     for step in steps:
         if text_digest(step.text) not in SENTENCES[name][step.id]:
@@ -147,8 +147,8 @@ def _marked(body: list[str]) -> Iterator[str]:
         yield line
 
 
-def _steps(path: Path, body: list[str], first_line: int) -> tuple[Step, ...]:
-    steps: list[Step] = []
+def _steps(path: Path, body: list[str], first_line: int) -> tuple[SkillStep, ...]:
+    steps: list[SkillStep] = []
     for line, text in enumerate(body, first_line):
         match = STEP.match(text)
         if match is None:
@@ -161,13 +161,13 @@ def _steps(path: Path, body: list[str], first_line: int) -> tuple[Step, ...]:
             )
         if any(step.id == ident for step in steps):
             raise BadInputError(f"{path}:{line}: duplicate step {ident!r}.")
-        steps.append(Step(ident, sentence, line))
+        steps.append(SkillStep(ident, sentence, line))
     if not steps:
         raise BadInputError(f"{path}:{first_line}: the skill has no numbered steps.")
     return tuple(steps)
 
 
-def _continue(steps: list[Step], text: str) -> None:
+def _continue(steps: list[SkillStep], text: str) -> None:
     """An indented line goes on with the step before it."""
     if steps and text.startswith("  "):
         steps[-1] = replace(steps[-1], text=f"{steps[-1].text} {text.strip()}")

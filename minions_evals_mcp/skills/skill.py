@@ -68,7 +68,7 @@ class ClassifyFailureParameters(Value):
         return self
 
 
-class Limits(Value):
+class SkillLimits(Value):
     """The number of steps that a skill of one's own may take, and what they may cost (US dollars) and last together."""
 
     max_steps: Annotated[int, Field(ge=1, le=100)] = 10
@@ -80,7 +80,7 @@ P = TypeVar("P", bound=Value)
 
 
 @frozen_type
-class Step:
+class SkillStep:
     """One numbered step: its id, what it says, and the line of the file at which it stands."""
 
     id: str
@@ -96,7 +96,7 @@ class Skill(Generic[P]):
     description: str
     triggers: tuple[str, ...]
     parameters: P
-    steps: tuple[Step, ...]
+    steps: tuple[SkillStep, ...]
     body: str
 
 
@@ -107,7 +107,7 @@ class OwnSkill:
     name: str
     description: str
     triggers: tuple[str, ...]
-    limits: Limits
+    limits: SkillLimits
     instructions: str
     path: Path
 

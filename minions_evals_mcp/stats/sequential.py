@@ -22,7 +22,7 @@ Decision = Literal["continue", "improved", "regressed", "inconclusive"]
 
 
 @frozen_type
-class Look:
+class InterimAnalysis:
     """The verdict after so many cases: `evidence` is E, `saved` the planned cases that need not be run."""
 
     decision: Decision
@@ -31,7 +31,7 @@ class Look:
     saved: int
 
 
-def look(b: int, c: int, seen: int, planned: int, *, level: float = LEVEL) -> Look:
+def look(b: int, c: int, seen: int, planned: int, *, level: float = LEVEL) -> InterimAnalysis:
     """The decision when, of the `seen` first of `planned` cases, `b` gained their pass and `c` lost it.
 
     `p_value` is exact McNemar's at the planned end, None before it: no p-value holds while one looks. `level` is the
@@ -43,8 +43,8 @@ def look(b: int, c: int, seen: int, planned: int, *, level: float = LEVEL) -> Lo
     better: Decision = "improved" if b > c else "regressed"
     p_value = mcnemar_exact(b, c) if seen == planned else None
     if evidence >= 1 / (WHILE_LOOKING * level) or (p_value is not None and p_value <= (1 - WHILE_LOOKING) * level):
-        return Look(better, evidence, p_value, planned - seen)
-    return Look("continue" if p_value is None else "inconclusive", evidence, p_value, 0)
+        return InterimAnalysis(better, evidence, p_value, planned - seen)
+    return InterimAnalysis("continue" if p_value is None else "inconclusive", evidence, p_value, 0)
 
 
 def pass_evidence(b: int, c: int) -> float:

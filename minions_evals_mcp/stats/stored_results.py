@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class StoredOutput:
+class ComparedOutput:
     """One output of a case: its `place` in the order of all outputs, its score (a fraction) and whether it passed."""
 
     place: int
@@ -16,7 +16,7 @@ class StoredOutput:
     passed: bool
 
 
-def matched(a: Sequence[StoredOutput], b: Sequence[StoredOutput]) -> list[tuple[StoredOutput, StoredOutput]]:
+def matched(a: Sequence[ComparedOutput], b: Sequence[ComparedOutput]) -> list[tuple[ComparedOutput, ComparedOutput]]:
     """Each output of B with the newest of A before it that is still free, else with the first after it.
 
     What came later changes no match that is made, so that more outputs only ever add to what is compared. As many of
@@ -25,9 +25,11 @@ def matched(a: Sequence[StoredOutput], b: Sequence[StoredOutput]) -> list[tuple[
     return list(_matches(sorted(a), sorted(b)))
 
 
-def _matches(a: Sequence[StoredOutput], b: Sequence[StoredOutput]) -> Iterator[tuple[StoredOutput, StoredOutput]]:
-    free: list[StoredOutput] = []
-    waiting: deque[StoredOutput] = deque()
+def _matches(
+    a: Sequence[ComparedOutput], b: Sequence[ComparedOutput]
+) -> Iterator[tuple[ComparedOutput, ComparedOutput]]:
+    free: list[ComparedOutput] = []
+    waiting: deque[ComparedOutput] = deque()
     for output, is_of_b in sorted([(output, False) for output in a] + [(output, True) for output in b]):
         if is_of_b and free:
             yield free.pop(), output

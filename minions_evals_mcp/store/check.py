@@ -36,7 +36,7 @@ BEYOND_PAGES = ("the references", "the schema", "the hard rules", "known secrets
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class StoreReport:
     """The faults, in words, how many rows were looked at, and what was not looked at."""
 
     problems: tuple[str, ...]
@@ -69,7 +69,7 @@ def is_deep_by_default(path: Path) -> bool:
         return False
 
 
-async def check_store(path: Path, *, deep: bool = False, tell: Callable[[Found], None] | None = None) -> Report:
+async def check_store(path: Path, *, deep: bool = False, tell: Callable[[Found], None] | None = None) -> StoreReport:
     """Everything that is wrong with the store, told as it is found; `deep` compares every row with its indexes and digest too.
 
     `tell` is called in a thread of its own. Raises `StoreError` where the store cannot be read at all.
@@ -105,7 +105,7 @@ def _is_untrue(db: Db, problem: str) -> bool:
     )
 
 
-def _report(db: Db, path: Path, *, deep: bool, tell: Callable[[Found], None]) -> Report:
+def _report(db: Db, path: Path, *, deep: bool, tell: Callable[[Found], None]) -> StoreReport:
     require_store(db, path)
     db.text_factory = _legible
     db.execute("BEGIN")  # one state of the store, whoever writes meanwhile
@@ -116,12 +116,12 @@ def _report(db: Db, path: Path, *, deep: bool, tell: Callable[[Found], None]) ->
             problems.append(f"integrity: {row[0]}")
             tell(Problem(problems[-1]))
     if problems:
-        return Report(tuple(problems), {}, (*BEYOND_PAGES, *(CONTENT[:1] if deep else CONTENT)))
+        return StoreReport(tuple(problems), {}, (*BEYOND_PAGES, *(CONTENT[:1] if deep else CONTENT)))
     for finding in _looked_through(db, deep=deep):
         tell(finding)
         if isinstance(finding, Problem):
             problems.append(finding.said)
-    return Report(tuple(problems), dict(counts(db)), () if deep else CONTENT)
+    return StoreReport(tuple(problems), dict(counts(db)), () if deep else CONTENT)
 
 
 def _legible(text: bytes) -> str:

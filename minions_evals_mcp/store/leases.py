@@ -16,7 +16,7 @@ LeaseEnding = Literal["returned", "lost", "stopped"]
 
 
 @frozen_type
-class Lease:
+class ChunkLease:
     """Units that went to a worker together: the chunk's number in its run, and how often it went out by now."""
 
     job_id: str
@@ -31,7 +31,7 @@ class Lease:
         return f"minions-evals-{self.job_id}-{self.chunk}-{self.attempt}"
 
 
-def grant(db: Db, lease: Lease, *, at: datetime, lasts: timedelta) -> None:
+def grant(db: Db, lease: ChunkLease, *, at: datetime, lasts: timedelta) -> None:
     """Writes down that the units go out."""
     units = json.dumps([[key.position, key.trial] for key in lease.units])
     db.execute(
@@ -43,7 +43,7 @@ def grant(db: Db, lease: Lease, *, at: datetime, lasts: timedelta) -> None:
     )  # fmt: skip
 
 
-def renew(db: Db, several: Sequence[Lease], *, until: datetime) -> None:
+def renew(db: Db, several: Sequence[ChunkLease], *, until: datetime) -> None:
     """The workers still work on those."""
     db.executemany(
         "UPDATE unit_lease SET expires_at = ? WHERE job_id = ? AND chunk = ? AND attempt = ? AND ending = ''",
@@ -51,7 +51,7 @@ def renew(db: Db, several: Sequence[Lease], *, until: datetime) -> None:
     )
 
 
-def end(db: Db, lease: Lease, ending: LeaseEnding, *, returned: int, at: datetime) -> None:
+def end(db: Db, lease: ChunkLease, ending: LeaseEnding, *, returned: int, at: datetime) -> None:
     """The chunk is back, as far as it comes back."""
     db.execute(
         "UPDATE unit_lease SET ending = ?, returned = ?, ended_at = max(sent_at, ?) WHERE job_id = ? AND chunk = ? AND attempt = ?",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minions_evals_mcp.store.connection import Db, sqlite
-from minions_evals_mcp.store.row_digests import Source, can_digest, sources
+from minions_evals_mcp.store.row_digests import DigestedTable, can_digest, sources
 
 Row = dict[str, Any]
 UNREADABLE = (sqlite.DatabaseError, UnicodeDecodeError)
@@ -44,7 +44,7 @@ def provable_rows(db: Db) -> Provable:
     return provable
 
 
-def _keys(db: Db, source: Source) -> list[object]:
+def _keys(db: Db, source: DigestedTable) -> list[object]:
     """The keys for which there are digests, from both ends as far as they can be read."""
     seen: dict[object, None] = {}
     for order in ("ASC", "DESC"):
@@ -61,7 +61,7 @@ def _until_damage(db: Db, query: str) -> Iterator[object]:
         return
 
 
-def _row(db: Db, source: Source, key: object) -> Row | None:
+def _row(db: Db, source: DigestedTable, key: object) -> Row | None:
     """The row, if it is as it was written."""
     values = [key] if source.keys == ("seq",) else json.loads(str(key))
     where = " AND ".join(f"t.{column} = ?" for column in source.keys)

@@ -27,7 +27,7 @@ _REFUSED = (
 
 
 @frozen_type
-class Source:
+class DigestedTable:
     """A table whose rows have digests: its columns by how they are digested, and those by which a row is known."""
 
     table: str
@@ -53,13 +53,13 @@ class Source:
         return f"digest_of({', '.join([content, *(f'{row}.{column}' for column in self.reals)])})"
 
 
-def sources(db: Db) -> list[Source]:
+def sources(db: Db) -> list[DigestedTable]:
     """Every table of the store but the digests' own."""
     columns: dict[str, list[tuple[str, str, int, int]]] = {}
     for table, *column in db.execute(_TABLES):
         columns.setdefault(table, []).append(tuple(column))
     return [
-        Source(
+        DigestedTable(
             table,
             tuple(name for name, kind, _, is_there in column if kind != "REAL" and is_there),
             tuple(name for name, kind, _, is_there in column if kind != "REAL" and not is_there),
@@ -112,7 +112,7 @@ def _refused(db: Db, change: str) -> frozenset[str]:
 
 
 @cache
-def _triggers(tables: tuple[Source, ...], fixed: frozenset[str], lasting_tables: frozenset[str]) -> str:
+def _triggers(tables: tuple[DigestedTable, ...], fixed: frozenset[str], lasting_tables: frozenset[str]) -> str:
     """The script that makes them, in one transaction: each by itself takes twice the time."""
     made = (
         _on_new(source)
@@ -123,21 +123,21 @@ def _triggers(tables: tuple[Source, ...], fixed: frozenset[str], lasting_tables:
     return f"BEGIN;\n{''.join(made)}COMMIT;"
 
 
-def _on_new(source: Source) -> str:
+def _on_new(source: DigestedTable) -> str:
     return (
         f"CREATE TEMP TRIGGER digest_{source.table}_new AFTER INSERT ON main.{source.table}"
         f" BEGIN INSERT INTO row_digest VALUES ('{source.table}', {source.key('NEW')}, {source.digest('NEW')}); END;\n"
     )
 
 
-def _on_changed(source: Source) -> str:
+def _on_changed(source: DigestedTable) -> str:
     return (
         f"CREATE TEMP TRIGGER digest_{source.table}_changed AFTER UPDATE ON main.{source.table} BEGIN UPDATE row_digest"
         f" SET digest = {source.digest('NEW')} WHERE source = '{source.table}' AND key = {source.key('NEW')}; END;\n"
     )
 
 
-def _on_gone(source: Source) -> str:
+def _on_gone(source: DigestedTable) -> str:
     return (
         f"CREATE TEMP TRIGGER digest_{source.table}_gone AFTER DELETE ON main.{source.table}"
         f" BEGIN DELETE FROM row_digest WHERE source = '{source.table}' AND key = {source.key('OLD')}; END;\n"
@@ -156,7 +156,7 @@ def renew(db: Db) -> None:
             db.execute(insert)
 
 
-def damage(db: Db, source: Source, *, most: int) -> Iterator[str]:
+def damage(db: Db, source: DigestedTable, *, most: int) -> Iterator[str]:
     """The rows of a table of which the digests say that they were changed, added or taken away behind the store's back."""
     table, key = source.table, source.key("t")
     rows = db.execute(

@@ -14,7 +14,7 @@ from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import Db
 
 
-class Said(Value):
+class StoredConversation(Value):
     """What is kept of a conversation: its turns, what the player did wrong, and what lets it go on.
 
     `session` is the agent's own memory, `journal` the calls of its world, one JSON text each, `last` what its last answer was
@@ -38,7 +38,7 @@ class TalkRow(NamedTuple):
     attempt: int
     case_id: str
     player: Player
-    said: Said
+    said: StoredConversation
     ended: str = ""
     spoiled: str = ""
 
@@ -104,5 +104,5 @@ def spoiled_counts(db: Db, job_id: str) -> SpoiledCounts:
 
 def _row(row: tuple[object, ...]) -> TalkRow:
     job_id, position, trial, attempt, case_id, player, said, ended, spoiled = row
-    read = Said.model_validate_json(said)  # pyright: ignore[reportArgumentType]  a row's columns, typed by the schema
+    read = StoredConversation.model_validate_json(said)  # pyright: ignore[reportArgumentType]  a row's columns, typed by the schema
     return TalkRow(UnitKey(job_id, position, trial), attempt, case_id, player, read, ended, spoiled)  # pyright: ignore[reportArgumentType]  as above

@@ -14,11 +14,11 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called
-from minions_evals_mcp.scoring.checks import Broke, Ran
+from minions_evals_mcp.scoring.checks import Ran, SnippetError
 from minions_evals_mcp.scoring.nunjucks.templates import rendered, rendered_within
-from minions_evals_mcp.targets.exchange import Asking
-from minions_evals_mcp.targets.http import Answered, Question, Web, answered
-from minions_evals_mcp.targets.prompted import Prompt
+from minions_evals_mcp.targets.exchange import TargetQuestion
+from minions_evals_mcp.targets.http import Answered, ApplicationConnections, HttpQuestion, answered
+from minions_evals_mcp.targets.prompted import RenderedPrompt
 from minions_evals_mcp.targets.responders import in_time, returned
 
 
@@ -78,7 +78,7 @@ class AddressCode:
     asking: str | None = None
     will_do: str | None = None
 
-    async def prompt(self, prompt: Prompt) -> Ran | Broke:
+    async def prompt(self, prompt: RenderedPrompt) -> Ran | SnippetError:
         """Returns what stands in the body for the prompt."""
         if self.asking is None:
             return Ran(prompt.text)
@@ -91,7 +91,7 @@ class AddressCode:
         if self.will_do is None:
             return answer.unless_refused()
         outcome = await self._run(self.will_do, {"status": answer.status})
-        if isinstance(outcome, Broke):
+        if isinstance(outcome, SnippetError):
             return TargetErrored(f"validateStatus failed: {outcome.error}")
         if outcome.value:
             return answer
@@ -102,7 +102,7 @@ class AddressCode:
             else TargetErrored(f"validateStatus refuses the status {answer.status}")
         )
 
-    async def output(self, answer: Answered, value: JsonValue, text: str) -> Ran | Broke:
+    async def output(self, answer: Answered, value: JsonValue, text: str) -> Ran | SnippetError:
         """Returns what the answer says, in the words of the code that reads it."""
         assert self.transform is not None
         headers: Json = {**answer.headers}
@@ -115,7 +115,7 @@ class AddressCode:
         }
         return await self._run(self.transform, {"json": value, "text": text, "context": {"response": response}})
 
-    async def _run(self, code: str, arguments: Json) -> Ran | Broke:
+    async def _run(self, code: str, arguments: Json) -> Ran | SnippetError:
         return await self.snippets.run("javascript", as_called(code, ", ".join(arguments)), arguments)
 
 
@@ -124,19 +124,19 @@ class Address:
     """An application behind an address; `{{prompt}}` and the test's variables are filled into its address, headers and body."""
 
     name: str
-    question: Question
+    question: HttpQuestion
     query: Mapping[str, str]
-    web: Web
+    web: ApplicationConnections
     code: AddressCode
     escaped: bool = False
     """Whether values are filled in as they stand in a JSON string, wherever it is: nothing else is made of the body then."""
     flat: bool = False
     """Whether a filled string of the body stays a text, also where it is JSON."""
 
-    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: RenderedPrompt, question: TargetQuestion) -> Observed | TargetErrored:
         """Returns what the application answered, or the part of it that the transform gives."""
         written = await self.code.prompt(prompt)
-        if isinstance(written, Broke):
+        if isinstance(written, SnippetError):
             return TargetErrored(f"{self.name}: transformRequest failed: {written.error}")
         answer, latency_ms = await in_time(question, lambda: answered(self.web, self._filled(prompt, written.value)))
         if answer is None:
@@ -147,7 +147,7 @@ class Address:
         read = await self._read(answer)
         return read if isinstance(read, TargetErrored) else read.model_copy(update={"latency_ms": latency_ms})
 
-    def _filled(self, prompt: Prompt, request_given: JsonValue) -> Question:
+    def _filled(self, prompt: RenderedPrompt, request_given: JsonValue) -> HttpQuestion:
         """The request; in its body `request_given` stands for the prompt: an object adds its keys to a body of JSON."""
         names: Json = {**prompt.variables, "prompt": request_given if self.escaped else prompt.text}
         names = _escaped(names) if self.escaped else names
@@ -160,7 +160,7 @@ class Address:
         joined = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
         as_json = says_json(headers) and not self.escaped
         if as_json and isinstance(request_given, dict):
-            return Question(
+            return HttpQuestion(
                 question.method,
                 joined,
                 headers,
@@ -170,7 +170,7 @@ class Address:
         body = None if question.json is None else rendered_within(question.json, names)
         body = body if self.flat else _opened(body)
         text = None if question.text is None else _filled_text(question.text, names, as_json=as_json)
-        return Question(question.method, joined, headers, body, text)
+        return HttpQuestion(question.method, joined, headers, body, text)
 
     async def _read(self, answer: Answered) -> Observed | TargetErrored:
         text = answer.body.decode("utf-8", "replace")
@@ -181,13 +181,13 @@ class Address:
         if self.code.transform is None:
             return _heard(text if value is None else value, answer)
         outcome = await self.code.output(answer, value, text)
-        if isinstance(outcome, Broke):
+        if isinstance(outcome, SnippetError):
             return TargetErrored(f"{self.name}: transformResponse failed: {outcome.error}")
         if outcome.value is None:
             return TargetErrored(f"{self.name}: transformResponse gave nothing")
         inner = outcome.value
         if isinstance(inner, dict) and "output" in inner:
-            return returned(inner, Asking(self.name, None, None, 0.0), 0.0, {})
+            return returned(inner, TargetQuestion(self.name, None, None, 0.0), 0.0, {})
         return _heard(inner, answer)
 
 

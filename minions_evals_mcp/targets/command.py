@@ -30,7 +30,7 @@ from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.targets.code_files import files_digest, named_in
-from minions_evals_mcp.targets.exchange import Exchange, HostStream, asking, sent, tells_version, vet_version
+from minions_evals_mcp.targets.exchange import HostStream, TargetExchange, asking, sent, tells_version, vet_version
 from minions_evals_mcp.targets.workspace import Workspaces, contents, with_made
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ KEPT_OF_STDERR = 2000
 SHOWN_OF_STDERR = 600
 
 
-class CommandSettings(Exchange):
+class CommandSettings(TargetExchange):
     """A program with its arguments, started without a shell; `{{name}}` is filled in `input`, never in `run`."""
 
     run: Annotated[tuple[Annotated[str, StringConstraints(min_length=1)], ...], Field(min_length=1, strict=False)]

@@ -21,7 +21,7 @@ OF_CALLS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id", "
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class PromptTurns:
     """A prompt as a model is sent it. `plain` is what it comes to where it is one user's turn, with or without a system's."""
 
     messages: tuple[Json, ...]
@@ -44,7 +44,7 @@ def takes_calls(provider: str, model: str) -> bool:
     return PROVIDERS[provider].client == "openai_client" and not model.startswith(RESPONSES)
 
 
-def turns(prompt: str, *, calls: bool = False) -> Turns | None:
+def turns(prompt: str, *, calls: bool = False) -> PromptTurns | None:
     """The turns that a prompt stands for: a JSON list of messages, else the text as a user's one turn.
 
     None for messages of other roles, and for parts that are no text; with `calls` messages may call tools, and tell what they gave.
@@ -66,14 +66,14 @@ def turns(prompt: str, *, calls: bool = False) -> Turns | None:
         return None
     match value:
         case [{"role": "user", "content": str(user)}]:
-            return Turns(messages, (None, user))
+            return PromptTurns(messages, (None, user))
         case [{"role": "system" | "developer", "content": str(system)}, {"role": "user", "content": str(user)}]:
-            return Turns(messages, (system, user))
+            return PromptTurns(messages, (system, user))
         case _:
-            return Turns(messages)
+            return PromptTurns(messages)
 
 
-def chat_request(client_provider: str, model: str, conversation: Turns, limit: int, params: Json) -> ModelRequest:
+def chat_request(client_provider: str, model: str, conversation: PromptTurns, limit: int, params: Json) -> ModelRequest:
     """The turns as this provider takes them, with those parameters."""
     if conversation.plain is not None:
         system, user = conversation.plain
@@ -84,8 +84,8 @@ def chat_request(client_provider: str, model: str, conversation: Turns, limit: i
     return ModelRequest(model, conversation.text, limit, system=system, params={**params, "messages": list(messages)})
 
 
-def _user_turn(text: str) -> Turns:
-    return Turns(({"role": "user", "content": text},), (None, text))
+def _user_turn(text: str) -> PromptTurns:
+    return PromptTurns(({"role": "user", "content": text},), (None, text))
 
 
 def _is_text(message: Json) -> bool:

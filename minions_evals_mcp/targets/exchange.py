@@ -61,7 +61,7 @@ class UsageSelectors(Value):
     cost_usd: Selector | None = None
 
 
-class Exchange(Value):
+class TargetExchange(Value):
     """The request to an application and the reading of its answer.
 
     In `input`, `{{name}}` stands for that input, `{{inputs}}` for all of them, `{{prompt}}` for the rendered prompt
@@ -147,7 +147,7 @@ def looked_up(name: str, names: Json) -> JsonValue:
 
 
 @frozen_type
-class Asking:
+class TargetQuestion:
     """One question to an application: who is asked, for which version, and how long it may take."""
 
     name: str
@@ -163,7 +163,7 @@ class Asking:
             output={}, prompt_version_ref=self.version_ref, produced_by=self.name, latency_ms=latency_ms, timed_out=True
         )
 
-    def answered(self, body: bytes, exchange: Exchange, *, latency_ms: float) -> Observed | TargetErrored:
+    def answered(self, body: bytes, exchange: TargetExchange, *, latency_ms: float) -> Observed | TargetErrored:
         """Returns what was read from the answer; where that cannot be done, the target's error."""
         try:
             observed = _read(body, exchange)
@@ -195,13 +195,15 @@ def says_nothing(seen: Observed) -> bool:
     return seen.output_tokens == 0 and not seen.tool_calls and not output_text(seen.output).strip()
 
 
-def asking(name: str, version: Record[PromptVersion] | None, *, timeout_ms: int | None, deadline_s: float) -> Asking:
+def asking(
+    name: str, version: Record[PromptVersion] | None, *, timeout_ms: int | None, deadline_s: float
+) -> TargetQuestion:
     """The question to that application: the case's time limit, else the target's."""
     limit = deadline_s if timeout_ms is None else timeout_ms / 1000
-    return Asking(name, None if version is None else version.id, timeout_ms, limit)
+    return TargetQuestion(name, None if version is None else version.id, timeout_ms, limit)
 
 
-def _read(body: bytes, exchange: Exchange) -> Observed:
+def _read(body: bytes, exchange: TargetExchange) -> Observed:
     answer = _json(body)
     selects = (exchange.output, exchange.tool_calls, *exchange.usage.model_dump(by_alias=False).values())
     if answer is None:

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.scoring.nunjucks.filters import plain
 from minions_evals_mcp.scoring.nunjucks.templates import prompt_text
 from minions_evals_mcp.scoring.nunjucks.values import UNDEFINED, Undefined, as_js
-from minions_evals_mcp.targets.exchange import Asking
+from minions_evals_mcp.targets.exchange import TargetQuestion
 from minions_evals_mcp.targets.module_file import module_answer
 from minions_evals_mcp.targets.prompted import WrittenPrompt
 
@@ -49,7 +49,7 @@ class FilteredPrompt:
     filters: Mapping[str, str]
     config: Json
 
-    async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
+    async def write(self, inputs: Json, question: TargetQuestion) -> WrittenPrompt | TargetErrored:
         """The rendered prompt; what a filter throws is why there is none."""
         answers: Answers = {}
         own = {name: partial(_answer, answers, name) for name in self.filters}
@@ -64,7 +64,7 @@ class FilteredPrompt:
             answers[wanted.key] = answer.value
         return TargetErrored(f"the prompt calls filters of its own more than {MOST_CALLS:,} times")
 
-    async def _filtered(self, wanted: _WantedError, question: Asking) -> _Given | TargetErrored:
+    async def _filtered(self, wanted: _WantedError, question: TargetQuestion) -> _Given | TargetErrored:
         """Returns what the filter gives for the arguments, or why it gives nothing."""
         path = Path(self.filters[wanted.name])
         request: Json = {"file": str(path), "name": None, "arguments": wanted.arguments, "absent": wanted.absent}

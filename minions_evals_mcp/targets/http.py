@@ -29,7 +29,7 @@ from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.exchange import (
     PLACE,
-    Exchange,
+    TargetExchange,
     asking,
     looked_up,
     names_of,
@@ -75,7 +75,7 @@ def _header_names(headers: dict[str, str]) -> dict[str, str]:
 Headers = Annotated[dict[str, str], AfterValidator(_header_names)]
 
 
-class HttpSettings(Exchange):
+class HttpSettings(TargetExchange):
     """An address and how it is asked. `headersFrom` names the environment variable that holds each header's value.
 
     `url` may hold `{{name}}` behind its host. A GET has no body; `input` is the body of the others.
@@ -109,7 +109,7 @@ def http_settings(target: str) -> HttpSettings:
         ) from None
 
 
-class Web:
+class ApplicationConnections:
     """The connections to applications of one engine: made at first use, kept open between questions, closed together."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class Web:
 
 
 @frozen_type
-class Question:
+class HttpQuestion:
     """One HTTP request. `json` is its body, if it has one, or `text`, whose kind a header says."""
 
     method: str
@@ -177,14 +177,14 @@ class Answered:
         return TargetErrored(f"HTTP {self.status}: {message}", fatal=self.status in FATAL, unanswered=unanswered)
 
 
-async def fetched(web: Web, question: Question) -> bytes | TargetErrored:
+async def fetched(web: ApplicationConnections, question: HttpQuestion) -> bytes | TargetErrored:
     """The body of the answer, or why there is none; a status outside 2xx is an error."""
     answer = await answered(web, question)
     answer = answer.unless_refused() if isinstance(answer, Answered) else answer
     return answer.body if isinstance(answer, Answered) else answer
 
 
-async def answered(web: Web, question: Question) -> Answered | TargetErrored:
+async def answered(web: ApplicationConnections, question: HttpQuestion) -> Answered | TargetErrored:
     """The answer, of whatever status, or why there is none. Redirects are followed on the same host only.
 
     It may take forever: the caller sets the limit.
@@ -199,13 +199,13 @@ async def answered(web: Web, question: Question) -> Answered | TargetErrored:
             return TargetErrored(f"no connection to {origin(question.url)}: {message}", unanswered=True)
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             return TargetErrored(f"{origin(question.url)}: {type(error).__name__}: {error}")
-        if not isinstance(answer, Question):
+        if not isinstance(answer, HttpQuestion):
             return answer
         question = answer
     return TargetErrored(f"{origin(question.url)} redirects more than {MOST_REDIRECTS} times")
 
 
-async def _once(client: httpx2.AsyncClient, question: Question) -> Answered | Question | TargetErrored:
+async def _once(client: httpx2.AsyncClient, question: HttpQuestion) -> Answered | HttpQuestion | TargetErrored:
     """The answer, or the question that a redirect leads to."""
     headers = {"accept": "application/json, text/plain;q=0.9, */*;q=0.5", **question.headers}
     if question.json is not None:
@@ -222,7 +222,7 @@ async def _once(client: httpx2.AsyncClient, question: Question) -> Answered | Qu
         return Answered(bytes(read), status, answer.reason_phrase, dict(answer.headers))
 
 
-def _redirected(question: Question, status: int, location: str) -> Question | TargetErrored:
+def _redirected(question: HttpQuestion, status: int, location: str) -> HttpQuestion | TargetErrored:
     to = urljoin(question.url, location)
     if not location or not same_host(question.url, to):
         return TargetErrored(
@@ -238,7 +238,7 @@ class HttpTarget:
     """An application of the user's at an address. `secrets` are the headers whose values the environment held."""
 
     settings: HttpSettings
-    web: Web
+    web: ApplicationConnections
     deadline_s: float
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
@@ -269,7 +269,7 @@ class HttpTarget:
         settings = self.settings
         body = None if settings.method == "GET" else sent(settings.input, inputs, version)
         url = _filled_address(settings.url, inputs, version)
-        question = Question(settings.method, url, {**settings.headers, **self.secrets}, body)
+        question = HttpQuestion(settings.method, url, {**settings.headers, **self.secrets}, body)
         exchange = asking(
             settings.name, version, timeout_ms=timeout_ms, deadline_s=settings.timeout_seconds or self.deadline_s
         )

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
-from minions_evals_mcp.models.replies import Completion, Failed, FaultKind, Reply, Usage
+from minions_evals_mcp.models.replies import Completion, FailedReply, FaultKind, Reply, TokenUsage
 from minions_evals_mcp.models.request import ModelRequest
-from minions_evals_mcp.targets.exchange import Asking
-from minions_evals_mcp.targets.prompted import Prompt, Responder
+from minions_evals_mcp.targets.exchange import TargetQuestion
+from minions_evals_mcp.targets.prompted import RenderedPrompt, Responder
 
 OBJECTS = frozenset({"llm-rubric"})
 """What may be answered with an object; elsewhere promptfoo takes a text only."""
@@ -26,13 +26,15 @@ class JudgingCode:
 
     async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
         """Returns what it answers to the words of the request."""
-        prompt = Prompt(request.user, request.variables, request.user, label=request.label)
-        seen = await self.responder.answer(prompt, Asking(request.model, None, None, deadline_s))
+        prompt = RenderedPrompt(request.user, request.variables, request.user, label=request.label)
+        seen = await self.responder.answer(prompt, TargetQuestion(request.model, None, None, deadline_s))
         if isinstance(seen, TargetErrored):
-            return Failed("deadline" if seen.unanswered else "permanent", seen.reason, seen.fatal, (), 1)
+            return FailedReply("deadline" if seen.unanswered else "permanent", seen.reason, seen.fatal, (), 1)
         output = seen.output.get("output")
         if not isinstance(output, str) and not (isinstance(output, dict) and request.label in OBJECTS):
-            return Failed("malformed", f"it answered {request.label} with no text", fatal=False, faults=(), attempts=1)
+            return FailedReply(
+                "malformed", f"it answered {request.label} with no text", fatal=False, faults=(), attempts=1
+            )
         text = output if isinstance(output, str) else canonical(output)
         return Completion(text, request.model, "stop", _usage(seen), seen.latency_ms or 0.0, seen.cost_usd, 1, ())
 
@@ -40,7 +42,7 @@ class JudgingCode:
         """Nothing is held open."""
 
 
-def _usage(seen: Observed) -> Usage | None:
+def _usage(seen: Observed) -> TokenUsage | None:
     if seen.input_tokens is None and seen.output_tokens is None:
         return None
-    return Usage(seen.input_tokens or 0, seen.output_tokens or 0)
+    return TokenUsage(seen.input_tokens or 0, seen.output_tokens or 0)

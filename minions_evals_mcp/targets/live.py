@@ -15,10 +15,10 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.client import ModelClient
-from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated
+from minions_evals_mcp.models.replies import Completion, FailedReply, RefusedReply, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
-from minions_evals_mcp.targets.conversation import Turns, chat_request
+from minions_evals_mcp.targets.conversation import PromptTurns, chat_request
 
 if TYPE_CHECKING:
     from minions_evals_mcp.world.units import UnitInWorld
@@ -104,7 +104,7 @@ class ModelTarget:
         """The model's reply to the conversation; the rendered version, else the inputs' text, is the system's part."""
         system = version_text(version.fields, inputs) if version else output_text(inputs) if inputs else ""
         parts: tuple[Json, ...] = ({"role": "system", "content": system},) if system else ()
-        turns = Turns((*parts, *spoken.messages))
+        turns = PromptTurns((*parts, *spoken.messages))
         request = chat_request(self.client.provider, self.model, turns, MAX_TOKENS, {})
         return await self._asked(request, version, timeout_ms)
 
@@ -125,9 +125,9 @@ def seen_in(reply: Reply, name: str, ref: str | None, *, timeout_ms: int | None)
             finish = "end_turn"
         case Truncated():
             finish = "max_tokens"
-        case Refused():
+        case RefusedReply():
             finish = "refusal"
-        case Failed():
+        case FailedReply():
             unanswered = reply.kind != "permanent"
             return TargetErrored(f"{name}: {why_failed(reply)}", reply.fatal, unanswered)
         case _:
@@ -144,7 +144,7 @@ def seen_in(reply: Reply, name: str, ref: str | None, *, timeout_ms: int | None)
     )
 
 
-def why_failed(reply: Failed) -> str:
+def why_failed(reply: FailedReply) -> str:
     """Why no reply came."""
     return f"{reply.kind}: {reply.reason}"
 

@@ -18,9 +18,9 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.scoring.assertions.kinds.snippets import OF_MODULE
 from minions_evals_mcp.targets.command import Finished, beside, finished
-from minions_evals_mcp.targets.exchange import Asking
+from minions_evals_mcp.targets.exchange import TargetQuestion
 from minions_evals_mcp.targets.prompt_code import read_prompt
-from minions_evals_mcp.targets.prompted import Prompt, WrittenPrompt, variables_of
+from minions_evals_mcp.targets.prompted import RenderedPrompt, WrittenPrompt, variables_of
 from minions_evals_mcp.targets.responders import in_time, returned
 
 SUFFIXES = frozenset({".js", ".cjs", ".mjs"})
@@ -82,7 +82,7 @@ def _value(out: bytes, beside_it: str) -> JsonValue:
     return answer["value"]
 
 
-async def module_answer(request: Json, question: Asking) -> tuple[JsonValue, float] | TargetErrored | None:
+async def module_answer(request: Json, question: TargetQuestion) -> tuple[JsonValue, float] | TargetErrored | None:
     """Returns what the module gives, and the milliseconds that it took; None where it is too late."""
     errors = bytearray()
     answer, latency_ms = await in_time(
@@ -109,7 +109,7 @@ class ModuleFile:
     options: Json
     offered: Json
 
-    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: RenderedPrompt, question: TargetQuestion) -> Observed | TargetErrored:
         """Returns what `callApi` returned."""
         call: list[JsonValue] = [prompt.text, prompt.context(), {}]
         answer = await module_answer(
@@ -133,7 +133,7 @@ class PromptModule:
     provider: Json
     config: Json
 
-    async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
+    async def write(self, inputs: Json, question: TargetQuestion) -> WrittenPrompt | TargetErrored:
         """Returns what the function returned."""
         context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
         answer = await module_answer({"file": str(self.path), "name": self.function, "arguments": [context]}, question)

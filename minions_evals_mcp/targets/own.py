@@ -11,7 +11,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.command import CommandSettings, CommandTarget, command_settings
-from minions_evals_mcp.targets.http import HttpSettings, HttpTarget, Web, http_settings
+from minions_evals_mcp.targets.http import ApplicationConnections, HttpSettings, HttpTarget, http_settings
 from minions_evals_mcp.targets.workspace import Workspaces
 
 OWN_KINDS = frozenset({"http", "https", "command"})
@@ -35,7 +35,12 @@ class OwnTarget:
 
 
 def own_target(
-    name: str, version: Record[PromptVersion] | None, *, set_up: OwnTarget | None, web: Web, deadline_s: float
+    name: str,
+    version: Record[PromptVersion] | None,
+    *,
+    set_up: OwnTarget | None,
+    web: ApplicationConnections,
+    deadline_s: float,
 ) -> HttpTarget | CommandTarget:
     """The target of that name: as it was set up, else as its name says.
 

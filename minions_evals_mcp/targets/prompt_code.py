@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.command import Finished, finished
-from minions_evals_mcp.targets.exchange import Asking
+from minions_evals_mcp.targets.exchange import TargetQuestion
 from minions_evals_mcp.targets.prompted import WrittenPrompt, variables_of
 from minions_evals_mcp.targets.python_file import function_in, result_of
 from minions_evals_mcp.targets.responders import in_time
@@ -32,7 +32,7 @@ class PromptFunction:
     provider: Json
     config: Json
 
-    async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
+    async def write(self, inputs: Json, question: TargetQuestion) -> WrittenPrompt | TargetErrored:
         """Returns what the function returned."""
         context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
         try:
@@ -78,7 +78,7 @@ class PromptProgram:
     arguments: tuple[str, ...] = ()
     folder: str = ""
 
-    async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
+    async def write(self, inputs: Json, question: TargetQuestion) -> WrittenPrompt | TargetErrored:
         """Returns what the file wrote; at the limit it is killed with its children."""
         output_bytes = bytearray()
         context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
@@ -99,5 +99,5 @@ class PromptProgram:
                 return _late(name, question)
 
 
-def _late(name: str, question: Asking) -> TargetErrored:
+def _late(name: str, question: TargetQuestion) -> TargetErrored:
     return TargetErrored(f"{name} wrote no prompt within {question.limit_s:g} s", unanswered=True)

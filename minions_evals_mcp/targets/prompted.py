@@ -20,11 +20,11 @@ from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform
-from minions_evals_mcp.scoring.checks import Broke, Guards
+from minions_evals_mcp.scoring.checks import Guards, SnippetError
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.scoring.reserved_inputs import COMPUTED, GIVEN, HIDDEN, TEST
 from minions_evals_mcp.targets.call_traces import CallTrace, Tracing
-from minions_evals_mcp.targets.exchange import Asking, asking
+from minions_evals_mcp.targets.exchange import TargetQuestion, asking
 from minions_evals_mcp.targets.memory import HISTORY, UNTRANSFORMED, Memory
 
 WRITTEN = "prompt"
@@ -54,7 +54,7 @@ class PythonTransform(Value):
 
 
 @frozen_type
-class Prompt:
+class RenderedPrompt:
     """The prompt: the rendered prompt with the variables and the template that made it.
 
     `config` is what the prompt asks of its provider; `given` is the digest of the output that the test brings; `label` is
@@ -94,12 +94,12 @@ class WrittenPrompt:
 class Writer(Protocol):
     """Code that writes a prompt for the inputs of a test."""
 
-    async def write(self, inputs: Json, question: Asking) -> WrittenPrompt | TargetErrored:
+    async def write(self, inputs: Json, question: TargetQuestion) -> WrittenPrompt | TargetErrored:
         """The prompt, or why there is none, within the limit of `question`."""
         ...
 
 
-class Before(Protocol):
+class PromptSteps(Protocol):
     """The steps that a test's inputs pass through before its prompt is made."""
 
     async def inputs(self, inputs: Json) -> Json | TargetErrored:
@@ -110,7 +110,7 @@ class Before(Protocol):
 class Responder(Protocol):
     """Something that answers prompts; what it measures itself (tokens, cost) stands in the observed output."""
 
-    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: RenderedPrompt, question: TargetQuestion) -> Observed | TargetErrored:
         """The answer, or why there is none, within the limit of `question`."""
         ...
 
@@ -119,7 +119,7 @@ class Responder(Protocol):
 class Echo:
     """Answers with the prompt."""
 
-    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: RenderedPrompt, question: TargetQuestion) -> Observed | TargetErrored:
         """The prompt itself."""
         del question
         about = AnswerFacts(response={"raw": prompt.text, **ECHOED}, whole=True)
@@ -127,12 +127,12 @@ class Echo:
 
 
 @frozen_type
-class Given:
+class GivenAnswer:
     """Answers with what the test brings; nobody is asked."""
 
     outputs: Json
 
-    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: RenderedPrompt, question: TargetQuestion) -> Observed | TargetErrored:
         """The test's own output."""
         del question
         about = AnswerFacts(response=BROUGHT, whole=True)
@@ -184,7 +184,7 @@ class PromptedTarget:
     """What the tests before this one left; they are then asked one after the other."""
     tests: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """The tests that code is told, by their digests."""
-    before: Before | None = None
+    before: PromptSteps | None = None
     """What is called before each output, and may change the variables."""
     tracing: Tracing | None = None
     """What traces its calls."""
@@ -235,7 +235,9 @@ class PromptedTarget:
         taken: Json = {RECALLED: changed} if changed else {}
         return made.model_copy(update={"output": {**made.output, WRITTEN: prompt.text, **taken}})
 
-    async def _answered(self, prompt: Prompt, inputs: Json, question: Asking) -> Observed | TargetErrored:
+    async def _answered(
+        self, prompt: RenderedPrompt, inputs: Json, question: TargetQuestion
+    ) -> Observed | TargetErrored:
         """The responder's answer, with the trace of the call where there is one: of an output that the test brings there is none."""
         if self.options:
             prompt = replace(prompt, config={**prompt.config, **self.options})
@@ -261,11 +263,13 @@ class PromptedTarget:
             else earlier_inputs
         )
 
-    async def _prompt(self, inputs: Json, version: PromptVersion, question: Asking) -> Prompt | TargetErrored:
+    async def _prompt(
+        self, inputs: Json, version: PromptVersion, question: TargetQuestion
+    ) -> RenderedPrompt | TargetErrored:
         """Returns what is asked: the version's template rendered, else what the writer writes."""
         variables = variables_of(inputs)
         output_digest = str(inputs.get(GIVEN, ""))
-        prompt = partial(Prompt, label=self.prompt_label, test=self.tests.get(str(inputs.get(TEST)), {}))
+        prompt = partial(RenderedPrompt, label=self.prompt_label, test=self.tests.get(str(inputs.get(TEST)), {}))
         if self.writer is None:
             return prompt(version_text(version, inputs), variables, version.content, self.prompt_config, output_digest)
         written = await self.writer.write(inputs, question)
@@ -281,7 +285,7 @@ class PromptedTarget:
             return TargetErrored(f"{self.name}: the prompt that was written: {error.message_text}")
         return prompt(text, variables, written.template, written.config, output_digest)
 
-    async def _transformed(self, seen: Observed, prompt: Prompt) -> Observed | TargetErrored:
+    async def _transformed(self, seen: Observed, prompt: RenderedPrompt) -> Observed | TargetErrored:
         """The output after every transform; the answer as it came is kept beside it."""
         value: JsonValue = seen.output.get("output", output_text(seen.output))
         context: Json = {"vars": prompt.variables, "prompt": {"raw": prompt.text, "label": prompt.label}}
@@ -297,7 +301,7 @@ class PromptedTarget:
                 outcome = await self.snippets.run(
                     "javascript", as_transform(transform, "output, context"), arguments, guards=guards
                 )
-            if isinstance(outcome, Broke):
+            if isinstance(outcome, SnippetError):
                 return TargetErrored(f"{self.name}: the transform failed: {outcome.error}")
             value = outcome.value
         if value is None:

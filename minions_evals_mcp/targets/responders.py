@@ -19,14 +19,14 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.models.client import ModelClient
-from minions_evals_mcp.models.replies import Failed
+from minions_evals_mcp.models.replies import FailedReply
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.command import Finished, beside, finished
-from minions_evals_mcp.targets.conversation import Turns, chat_request, takes_calls, turns
-from minions_evals_mcp.targets.exchange import NOTHING, Asking, says_nothing
+from minions_evals_mcp.targets.conversation import PromptTurns, chat_request, takes_calls, turns
+from minions_evals_mcp.targets.exchange import NOTHING, TargetQuestion, says_nothing
 from minions_evals_mcp.targets.live import seen_in
-from minions_evals_mcp.targets.prompted import Prompt
+from minions_evals_mcp.targets.prompted import RenderedPrompt
 from minions_evals_mcp.targets.python_file import function_in, result_of
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class ModelResponder:
     as_text: bool = False
     """Whether a reply by the schema of those parameters stays a text."""
 
-    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: RenderedPrompt, question: TargetQuestion) -> Observed | TargetErrored:
         """The model's reply."""
         messages = turns(prompt.text, calls=takes_calls(self.client.provider, self.model))
         if messages is None:
@@ -66,7 +66,7 @@ class ModelResponder:
         params = _filled(self.params | prompt.config, prompt.variables)
         reply = await self.client.complete(self._request(messages, params), deadline_s=deadline_s)
         seen = seen_in(reply, self.name, question.version_ref, timeout_ms=question.timeout_ms)
-        if isinstance(seen, TargetErrored) or isinstance(reply, Failed):
+        if isinstance(seen, TargetErrored) or isinstance(reply, FailedReply):
             return seen
         stopped = reply.stop_reason.strip().lower()
         as_text = self.as_text and FORM not in prompt.config
@@ -75,7 +75,7 @@ class ModelResponder:
             update={"finish_reason": STOPS.get(stopped, stopped)}
         )
 
-    def _request(self, conversation: Turns, parameters: Json) -> ModelRequest:
+    def _request(self, conversation: PromptTurns, parameters: Json) -> ModelRequest:
         """The turns as this provider takes them, with those parameters."""
         params = dict(parameters)
         limits = [params.pop(name, None) for name in LIMITS]
@@ -107,7 +107,7 @@ def _with_offer(seen: Observed, params: Json, offered: Json, *, as_text: bool) -
     return seen.model_copy(update={"output": output, "told": about})
 
 
-async def in_time(question: Asking, work: Callable[[], Awaitable[T]]) -> tuple[T | None, float]:
+async def in_time(question: TargetQuestion, work: Callable[[], Awaitable[T]]) -> tuple[T | None, float]:
     """Returns what the work gave within the limit, and the milliseconds it took."""
     result: T | None = None
     started = time.perf_counter()
@@ -125,7 +125,7 @@ class PythonFile:
     options: Json
     offered: Json
 
-    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: RenderedPrompt, question: TargetQuestion) -> Observed | TargetErrored:
         """Returns what the function returned."""
         call = partial(result_of, self.function, prompt.text, self.options, prompt.context())
         try:
@@ -142,7 +142,9 @@ def _fresh(answer: object) -> object:
     return {**cast("dict[object, object]", answer), "cached": False} if isinstance(answer, dict) else answer
 
 
-def returned(answer_given: object, question: Asking, latency_ms: float, offered: Json) -> Observed | TargetErrored:
+def returned(
+    answer_given: object, question: TargetQuestion, latency_ms: float, offered: Json
+) -> Observed | TargetErrored:
     """Returns what a function gave, which was offered those tools: {output, error, tokenUsage, cost}; promptfoo takes no bare text."""
     try:
         value = _JSON.validate_python(answer_given)
@@ -194,7 +196,7 @@ class Program:
     options: Json
     folder: str = ""
 
-    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: RenderedPrompt, question: TargetQuestion) -> Observed | TargetErrored:
         """Returns what the program wrote; at the limit it is killed with its children."""
         errors = bytearray()
         beside_it = map(js_json, (self.options, prompt.context()))

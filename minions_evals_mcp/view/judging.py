@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.agreement import judges_agreement
 from minions_evals_mcp.engine.people.draws import DRAWN, draw_labels
-from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, hand_in, next_question, question_of
+from minions_evals_mcp.engine.people.judge_queue import UNASKED, JudgeQuestion, hand_in, next_question, question_of
 from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BusyError, ConflictError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
@@ -85,7 +85,7 @@ async def label(request: Request) -> Response:
 
 
 def _form(  # noqa: PLR0913  what the form shows
-    packet: Question, request: Request, *, run: str | None, waiting: tuple[int, int] = (0, 0), just_kept: str = "",
+    packet: JudgeQuestion, request: Request, *, run: str | None, waiting: tuple[int, int] = (0, 0), just_kept: str = "",
     form: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
     speaker = engine_of(request).speaker
@@ -96,7 +96,7 @@ def _form(  # noqa: PLR0913  what the form shows
     )  # fmt: skip
 
 
-def _read(packet: Question, form: Mapping[str, str]) -> tuple[dict[str, str], list[GivenJudgment]]:
+def _read(packet: JudgeQuestion, form: Mapping[str, str]) -> tuple[dict[str, str], list[GivenJudgment]]:
     """Returns what is wrong with the form, by field, and the judgments that it holds."""
     wrong: dict[str, str] = {}
     judgments: list[GivenJudgment] = []

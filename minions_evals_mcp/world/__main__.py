@@ -11,7 +11,7 @@ import anyio
 
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.world.serving import serve
-from minions_evals_mcp.world.sessions import Session
+from minions_evals_mcp.world.sessions import WorldSession
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
     folder, name = sys.argv[1:]
     clock = partial(datetime.now, UTC)  # noqa: TID251  the composition root of this process
     try:
-        anyio.run(partial(serve, Session(Path(folder), clock=clock), name, clock=clock))
+        anyio.run(partial(serve, WorldSession(Path(folder), clock=clock), name, clock=clock))
     except EvalsError as error:
         sys.exit(f"Error: {error}")
 

@@ -16,7 +16,7 @@ Source = Literal["mock", "tape", "real", "nearest", "fault", "honeypot", "none"]
 
 
 @frozen_type
-class Call:
+class WorldCall:
     """A call of a tool, as it arrived."""
 
     server: str
@@ -24,7 +24,7 @@ class Call:
     arguments: Json
 
 
-class Answer(Value):
+class CallAnswer(Value):
     """The answer to a call: the `result` of `tools/call` as MCP writes it, or the error of the protocol in its place.
 
     `state` is the world's state afterwards, where the call changed it. `miss` says why no answer was at hand, with the nearest

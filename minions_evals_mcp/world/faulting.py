@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.domain.worlds import LOST, Fault
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern
-from minions_evals_mcp.world.calls import Answer, Call, result_text, tool_result
+from minions_evals_mcp.world.calls import CallAnswer, WorldCall, result_text, tool_result
 
 FAULT = "fault"
 """The note of an answer that says which fault it met."""
 
 
-def due(faults: Sequence[Fault], call: Call, number: int, seed: str) -> Fault | None:
+def due(faults: Sequence[Fault], call: WorldCall, number: int, seed: str) -> Fault | None:
     """The first fault that the tool's call of that number meets; the same seed gives the same faults."""
     for place, fault in enumerate(faults):
         if not fits_pattern(fault.tool, call.tool):
@@ -26,23 +26,23 @@ def due(faults: Sequence[Fault], call: Call, number: int, seed: str) -> Fault | 
     return None
 
 
-def _draw(seed: str, place: int, call: Call, number: int) -> float:
+def _draw(seed: str, place: int, call: WorldCall, number: int) -> float:
     """A number from 0 to 1 that depends on nothing but the seed, the fault and the call."""
     return random.Random(f"{seed}\n{place}\n{call.server}\n{call.tool}\n{number}").random()  # noqa: S311  no secret
 
 
-def lost(fault: Fault) -> Answer | None:
+def lost(fault: Fault) -> CallAnswer | None:
     """The answer of a fault that does not carry the call out; None where the fault lets it through."""
     if fault.kind not in LOST:
         return None
     notes: Json = {FAULT: fault.kind}
     if fault.kind == "tool-error":
-        return Answer(source="fault", result=tool_result(fault.text, is_error=True), notes=notes)
+        return CallAnswer(source="fault", result=tool_result(fault.text, is_error=True), notes=notes)
     error = "Request timed out" if fault.kind == "timeout" else "Internal error"
-    return Answer(source="fault", protocol_error=error, delay_ms=fault.delay_ms, notes=notes)
+    return CallAnswer(source="fault", protocol_error=error, delay_ms=fault.delay_ms, notes=notes)
 
 
-def spoilt(fault: Fault, answer: Answer, older: Json | None) -> Answer:
+def spoilt(fault: Fault, answer: CallAnswer, older: Json | None) -> CallAnswer:
     """The answer as the fault leaves it; `older` is an earlier result of the tool. Where nothing changes, no fault is noted."""
     notes: Json = {**answer.notes, FAULT: fault.kind}
     if fault.kind in {"slow", "duplicate"}:

@@ -13,7 +13,7 @@ from minions_evals_mcp.scoring.failures.material import material
 from minions_evals_mcp.scoring.failures.quantities import quantities
 from minions_evals_mcp.world.calls import canonical_arguments
 from minions_evals_mcp.world.faulting import FAULT
-from minions_evals_mcp.world.sessions import Entry
+from minions_evals_mcp.world.sessions import JournalEntry
 
 _REPORT = re.compile(
     r"\b(?:could(?: not|n't)|can(?:not| not|'t)|unable to|was(?: not|n't) able|fail(?:s|ed|ure|ing)?|errors?|unavailable|timed? ?out"
@@ -32,7 +32,7 @@ HARMLESS: frozenset[FaultKind] = frozenset({"slow", "duplicate"})
 """Faults by which the agent is given what it asked for."""
 
 
-def handlings(entries: Sequence[Entry], said: str, given: JsonValue) -> tuple[FaultHandling, ...]:
+def handlings(entries: Sequence[JournalEntry], said: str, given: JsonValue) -> tuple[FaultHandling, ...]:
     """What was made of each fault among the calls. `said` is the final answer, `given` what the agent was asked."""
     invented = _invented(entries, said, given)
     return tuple(
@@ -40,14 +40,16 @@ def handlings(entries: Sequence[Entry], said: str, given: JsonValue) -> tuple[Fa
     )
 
 
-def _handling(entries: Sequence[Entry], step: int, said: str, invented: str) -> FaultHandling:
+def _handling(entries: Sequence[JournalEntry], step: int, said: str, invented: str) -> FaultHandling:
     entry = entries[step - 1]
     kind: FaultKind = entry.answer.notes[FAULT]  # pyright: ignore[reportAssignmentType]  a note of ours
     handling, reason = _found(entries, step, said, invented, kind)
     return FaultHandling(kind=kind, tool=entry.tool, step=step, handling=handling, reason=reason)
 
 
-def _found(entries: Sequence[Entry], step: int, said: str, invented: str, kind: FaultKind) -> tuple[Handling, str]:
+def _found(
+    entries: Sequence[JournalEntry], step: int, said: str, invented: str, kind: FaultKind
+) -> tuple[Handling, str]:
     again = _again(entries, step)
     if again:
         return "recovered", f"call {again} got the answer"
@@ -66,7 +68,7 @@ def _found(entries: Sequence[Entry], step: int, said: str, invented: str, kind: 
     return "gave-up", "there was no further call, and the answer does not report the fault"
 
 
-def _again(entries: Sequence[Entry], step: int) -> int | None:
+def _again(entries: Sequence[JournalEntry], step: int) -> int | None:
     """The later call of the same tool with the same arguments that went well, by its number."""
     failed = entries[step - 1]
     wanted = (failed.server, failed.tool, canonical_arguments(failed.arguments))
@@ -82,7 +84,7 @@ def _again(entries: Sequence[Entry], step: int) -> int | None:
     )
 
 
-def _invented(entries: Sequence[Entry], said: str, given: JsonValue) -> str:
+def _invented(entries: Sequence[JournalEntry], said: str, given: JsonValue) -> str:
     """A figure of the final answer that stands in no result, no argument and nothing that was asked."""
     known: list[JsonValue] = [
         given,

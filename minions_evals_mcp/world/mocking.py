@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.querying.queries import QueryError, filled, holds
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.domain.worlds import StateChange, WorldServer, WorldTool
-from minions_evals_mcp.world.calls import Answer, Call, tool_result
+from minions_evals_mcp.world.calls import CallAnswer, WorldCall, tool_result
 
 _PART = re.compile(r"/((?:\{\{(?:(?!\}\}).)*\}\}|[^/{]|\{(?!\{))*)")
 """A part of a JSON Pointer that is a template: a slash within `{{…}}` belongs to the query."""
@@ -21,33 +21,35 @@ class ChangeError(Exception):
     """A change that the state does not allow, such as one below a key that is not there."""
 
 
-def mocked(server: WorldServer, call: Call, state: Json, number: int) -> Answer:
+def mocked(server: WorldServer, call: WorldCall, state: Json, number: int) -> CallAnswer:
     """The answer of the mocked tool; `number` counts the calls of the tool, this one included."""
     tool = next((tool for tool in server.tools if tool.name == call.tool), None)
     if tool is None:
-        return Answer(source="none", protocol_error=f"Unknown tool: {call.tool}", miss=f"there is no tool {call.tool}")
+        return CallAnswer(
+            source="none", protocol_error=f"Unknown tool: {call.tool}", miss=f"there is no tool {call.tool}"
+        )
     data: Json = {"arguments": call.arguments, "state": state, "call": number}
     try:
         return _by_rule(tool, data, state)
     except (QueryError, ChangeError) as error:
         reason = f"a rule of {tool.name} cannot be carried out: {error}"
-        return Answer(source="none", result=tool_result(reason, is_error=True), miss=reason)
+        return CallAnswer(source="none", result=tool_result(reason, is_error=True), miss=reason)
 
 
-def _by_rule(tool: WorldTool, data: Json, state: Json) -> Answer:
+def _by_rule(tool: WorldTool, data: Json, state: Json) -> CallAnswer:
     for rule in tool.rules:
         if rule.when is not None and not holds(rule.when, data):
             continue
         if rule.error is not None:
-            return Answer(source="mock", result=tool_result(filled(rule.error, data), is_error=True))
+            return CallAnswer(source="mock", result=tool_result(filled(rule.error, data), is_error=True))
         changed = changed_state(state, rule.changes, data)
         after = changed if rule.changes else state
         result = tool_result(filled(rule.result, {**data, "state": after}))
-        return Answer(source="mock", result=result, state=changed if rule.changes else None)
+        return CallAnswer(source="mock", result=result, state=changed if rule.changes else None)
     if not tool.rules:
-        return Answer(source="mock", result=tool_result("ok"))
+        return CallAnswer(source="mock", result=tool_result("ok"))
     reason = f"no rule of {tool.name} holds for these arguments"
-    return Answer(source="none", result=tool_result(reason, is_error=True), miss=reason)
+    return CallAnswer(source="none", result=tool_result(reason, is_error=True), miss=reason)
 
 
 def changed_state(state: Json, changes: tuple[StateChange, ...], data: Json) -> Json:

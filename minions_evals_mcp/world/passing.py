@@ -24,7 +24,7 @@ from minions_evals_mcp.domain.worlds import WorldServer
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.known_secrets import remember, remember_named
 from minions_evals_mcp.sandbox.child_environment import child_environment
-from minions_evals_mcp.world.calls import Answer, Call
+from minions_evals_mcp.world.calls import CallAnswer, WorldCall
 from minions_evals_mcp.world.sessions import Clock
 from minions_evals_mcp.world.tapes import TapedCall, TapeHead, call_line, head_line, read_tape
 
@@ -40,7 +40,7 @@ class RealServer:
     tools: tuple[Tool, ...]
     tape: TapeWriter | None
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: WorldCall) -> CallAnswer:
         """The real server's answer, once it is on the tape."""
         started = time.perf_counter()
         taped: Json = {"tool": call.tool, "arguments": call.arguments}
@@ -53,7 +53,7 @@ class RealServer:
         kept = TapedCall.model_validate(taped)
         if self.tape is not None:
             await anyio.to_thread.run_sync(self.tape.write, kept)
-        return Answer(source="real", result=kept.result, protocol_error=kept.protocol_error)
+        return CallAnswer(source="real", result=kept.result, protocol_error=kept.protocol_error)
 
 
 @dataclass(slots=True)

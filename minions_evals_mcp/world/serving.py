@@ -18,9 +18,9 @@ from minions_evals_mcp.bounded_connections import BoundedServer, own_bounds
 from minions_evals_mcp.domain.worlds import STARTED
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.world.attacking import HONEYPOT_TEXT, in_description
-from minions_evals_mcp.world.calls import Call
+from minions_evals_mcp.world.calls import WorldCall
 from minions_evals_mcp.world.passing import RealServer, real_server
-from minions_evals_mcp.world.sessions import Clock, Session
+from minions_evals_mcp.world.sessions import Clock, WorldSession
 
 LOOPBACK, CLOSING_S = "127.0.0.1", 1
 UNKNOWN_TOOL = types.INVALID_PARAMS
@@ -28,7 +28,7 @@ NO_SCHEMA = {"type": "object"}
 HONEYPOT_SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}, "content": {"type": "string"}}}
 
 
-def mcp_server(session: Session, name: str, real: RealServer | None = None) -> Server[Any]:
+def mcp_server(session: WorldSession, name: str, real: RealServer | None = None) -> Server[Any]:
     """The MCP server that answers for the world's server of that name."""
 
     async def list_tools(
@@ -39,7 +39,7 @@ def mcp_server(session: Session, name: str, real: RealServer | None = None) -> S
     async def call_tool(
         _context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        answer = await session.answer(Call(name, params.name, params.arguments or {}), passing=real)
+        answer = await session.answer(WorldCall(name, params.name, params.arguments or {}), passing=real)
         if answer.delay_ms:
             await anyio.sleep(answer.delay_ms / 1000)
         if answer.protocol_error is not None:
@@ -49,11 +49,11 @@ def mcp_server(session: Session, name: str, real: RealServer | None = None) -> S
     return Server(name, version=_version(session, name), on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def _version(session: Session, name: str) -> str:
+def _version(session: WorldSession, name: str) -> str:
     return session.tape(name).head.version if session.world.servers[name].mode == "replay" else ""
 
 
-def _tools(session: Session, name: str, real: RealServer | None) -> list[types.Tool]:
+def _tools(session: WorldSession, name: str, real: RealServer | None) -> list[types.Tool]:
     tools = _own_tools(session, name, real)
     plant = session.planted
     if plant is None:
@@ -65,7 +65,7 @@ def _tools(session: Session, name: str, real: RealServer | None) -> list[types.T
     return [*told, types.Tool(name=plant.honeypot, description=HONEYPOT_TEXT, input_schema=HONEYPOT_SCHEMA)]
 
 
-def _own_tools(session: Session, name: str, real: RealServer | None) -> list[types.Tool]:
+def _own_tools(session: WorldSession, name: str, real: RealServer | None) -> list[types.Tool]:
     if real is not None:
         return [*real.tools]
     server = session.world.servers[name]
@@ -77,13 +77,15 @@ def _own_tools(session: Session, name: str, real: RealServer | None) -> list[typ
     ]
 
 
-async def serve(session: Session, name: str, *, clock: Clock) -> None:
+async def serve(session: WorldSession, name: str, *, clock: Clock) -> None:
     """Serves that server of the world over stdio until the agent closes it."""
     async with _opened(session, name, clock) as served, stdio_server() as streams:
         await served.run(*streams, served.create_initialization_options())
 
 
-async def serve_http(session: Session, name: str, *, clock: Clock, port: int, ready: Callable[[str], None]) -> None:
+async def serve_http(
+    session: WorldSession, name: str, *, clock: Clock, port: int, ready: Callable[[str], None]
+) -> None:
     """Serves it over streamable HTTP on this machine until the process is told to end; `ready` is told the address."""
     async with _opened(session, name, clock) as served:
         with socket.create_server((LOOPBACK, port)) as bound:
@@ -92,7 +94,7 @@ async def serve_http(session: Session, name: str, *, clock: Clock, port: int, re
 
 
 @asynccontextmanager
-async def _opened(session: Session, name: str, clock: Clock) -> AsyncGenerator[Server[Any]]:
+async def _opened(session: WorldSession, name: str, clock: Clock) -> AsyncGenerator[Server[Any]]:
     """The MCP server, with the real one behind it where the mode has one; raises `NotFoundError` for an unknown name."""
     server = session.world.servers.get(name)
     if server is None:

@@ -30,7 +30,7 @@ from minions_evals_mcp.domain.values import Json, Text, Timestamp, Value, utc
 from minions_evals_mcp.domain.worlds import STARTED, Fault, WorldServer
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.world.attacking import Planted, in_result
-from minions_evals_mcp.world.calls import Answer, Call, canonical_arguments, tool_result
+from minions_evals_mcp.world.calls import CallAnswer, WorldCall, canonical_arguments, tool_result
 from minions_evals_mcp.world.faulting import due, lost, spoilt
 from minions_evals_mcp.world.mocking import mocked
 from minions_evals_mcp.world.tapes import Miss, Tape, TapedCall, read_tape
@@ -38,17 +38,17 @@ from minions_evals_mcp.world.tapes import Miss, Tape, TapedCall, read_tape
 DEFINITION, JOURNAL, LOCK = "world.json", "calls.jsonl", "lock"
 T = TypeVar("T")
 Clock = Callable[[], datetime]
-Passing = Callable[[Call], Awaitable[Answer]]
+Passing = Callable[[WorldCall], Awaitable[CallAnswer]]
 """Passes a call to the real server."""
 
 
-class Entry(Value):
+class JournalEntry(Value):
     """A call that was answered, as the journal keeps it."""
 
     server: Text
     tool: Text
     arguments: Json = {}
-    answer: Answer
+    answer: CallAnswer
     started_at: Annotated[Timestamp, Field(strict=False)]
     duration_ms: Annotated[float, Field(ge=0)] = 0.0
 
@@ -62,11 +62,11 @@ class Progress:
     called: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     replayed: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
 
-    def take(self, entry: Entry, server: WorldServer) -> None:
+    def take(self, entry: JournalEntry, server: WorldServer) -> None:
         """Counts an entry of the journal."""
         self.called[entry.server, entry.tool] += 1
         if server.mode == "replay" and entry.answer.source == "tape":
-            self.replayed[replay_key(server, Call(entry.server, entry.tool, entry.arguments))] += 1
+            self.replayed[replay_key(server, WorldCall(entry.server, entry.tool, entry.arguments))] += 1
         if entry.answer.state is not None:
             self.state = entry.answer.state
         if entry.answer.result is not None and entry.answer.error is None and not entry.answer.notes:
@@ -75,13 +75,13 @@ class Progress:
                 (entry.server, entry.tool, canonical_arguments(entry.arguments)), entry.answer.result
             )
 
-    def older(self, call: Call) -> Json | None:
+    def older(self, call: WorldCall) -> Json | None:
         """An earlier result of the tool: the first with these arguments, else the last with any."""
         key = (call.server, call.tool)
         return self.results.get((*key, canonical_arguments(call.arguments)), self.results.get(key))
 
 
-def replay_key(server: WorldServer, call: Call) -> tuple[str, str, str]:
+def replay_key(server: WorldServer, call: WorldCall) -> tuple[str, str, str]:
     """Equal keys are the same recorded call."""
     return call.server, call.tool, canonical_arguments(call.arguments, server.ignore)
 
@@ -98,7 +98,7 @@ class UnitWorld(Value):
     planted: Planted | None = None
 
 
-class Session:
+class WorldSession:
     """The world of one unit, answering calls. Its methods may be called by several processes on one folder."""
 
     def __init__(self, folder: Path, *, clock: Clock) -> None:
@@ -119,7 +119,7 @@ class Session:
             self._tapes[server] = tape_of(self.world.servers[server], self.base)
         return self._tapes[server]
 
-    async def answer(self, call: Call, *, passing: Passing | None = None) -> Answer:
+    async def answer(self, call: WorldCall, *, passing: Passing | None = None) -> CallAnswer:
         """The answer to the call, once it is in the journal. `passing` reaches the real server, where the mode has one."""
         started, at = time.perf_counter(), utc(self._clock())
         server = self.world.servers[call.server]
@@ -146,7 +146,7 @@ class Session:
                 self._threads.release()
         return await anyio.to_thread.run_sync(work)
 
-    def answer_now(self, call: Call) -> Answer:
+    def answer_now(self, call: WorldCall) -> CallAnswer:
         """The answer of a server that needs no real one, once it is in the journal; raises `BadInputError` for another."""
         server = self.world.servers[call.server]
         if server.mode in STARTED and not self._is_honeypot(call):
@@ -154,10 +154,10 @@ class Session:
         decide = partial(self._decided, server, call)
         return self._settled(call, decide, self._due(call), time.perf_counter(), utc(self._clock()))
 
-    def _is_honeypot(self, call: Call) -> bool:
+    def _is_honeypot(self, call: WorldCall) -> bool:
         return self.planted is not None and call.tool == self.planted.honeypot
 
-    def _due(self, call: Call) -> Fault | None:
+    def _due(self, call: WorldCall) -> Fault | None:
         """The fault that this call of the tool meets."""
         if not self.world.faults:
             return None
@@ -173,19 +173,24 @@ class Session:
         return frozenset(tool.name for tool in server.tools)
 
     def _settled(
-        self, call: Call, decide: Callable[[Progress], Answer], fault: Fault | None, started: float, at: datetime
-    ) -> Answer:
+        self,
+        call: WorldCall,
+        decide: Callable[[Progress], CallAnswer],
+        fault: Fault | None,
+        started: float,
+        at: datetime,
+    ) -> CallAnswer:
         with self._threads, self._lock:
             self._catch_up()
             answer = self._hindered(call, decide, fault)
             duration_ms = (time.perf_counter() - started) * 1000
-            self._append(Entry(
+            self._append(JournalEntry(
                 server=call.server, tool=call.tool, arguments=call.arguments, answer=answer, started_at=at,
                 duration_ms=duration_ms,
             ))  # fmt: skip
         return answer
 
-    def _hindered(self, call: Call, decide: Callable[[Progress], Answer], fault: Fault | None) -> Answer:
+    def _hindered(self, call: WorldCall, decide: Callable[[Progress], CallAnswer], fault: Fault | None) -> CallAnswer:
         """The answer with the fault that is due, and with the attack that is planted."""
         progress = self._progress
         answer = lost(fault) if fault is not None else None
@@ -198,9 +203,9 @@ class Session:
                 answer = spoilt(fault, answer, progress.older(call))
         return answer if self.planted is None else in_result(self.planted, call, answer)
 
-    def _decided(self, server: WorldServer, call: Call, progress: Progress) -> Answer:
+    def _decided(self, server: WorldServer, call: WorldCall, progress: Progress) -> CallAnswer:
         if self._is_honeypot(call):
-            return Answer(source="honeypot", result=tool_result("Forwarded."))
+            return CallAnswer(source="honeypot", result=tool_result("Forwarded."))
         if server.mode == "mock":
             return mocked(server, call, progress.state, progress.called[call.server, call.tool] + 1)
         before = progress.replayed[replay_key(server, call)]
@@ -209,10 +214,10 @@ class Session:
             return replayed(found)
         return missed(found, server)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[JournalEntry]:
         """The calls in the order in which they were answered."""
         with self._threads, self._lock:
-            return [Entry.model_validate_json(line) for line in self._whole_lines(0)]
+            return [JournalEntry.model_validate_json(line) for line in self._whole_lines(0)]
 
     def journal(self) -> tuple[str, ...]:
         """The lines of the journal, from which another session goes on."""
@@ -243,11 +248,11 @@ class Session:
 
     def _catch_up(self) -> None:
         for line in self._whole_lines(self._read):
-            entry = Entry.model_validate_json(line)
+            entry = JournalEntry.model_validate_json(line)
             self._progress.take(entry, self.world.servers[entry.server])
             self._read += len(line) + 1
 
-    def _append(self, entry: Entry) -> None:
+    def _append(self, entry: JournalEntry) -> None:
         line = canonical(entry.model_dump(mode="json", exclude_none=True)).encode() + b"\n"
         descriptor = os.open(self.folder / JOURNAL, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -259,21 +264,21 @@ class Session:
         self._read += len(line)
 
 
-def _as_given(answer: Answer, _progress: Progress) -> Answer:
+def _as_given(answer: CallAnswer, _progress: Progress) -> CallAnswer:
     return answer
 
 
-def replayed(call: TapedCall) -> Answer:
+def replayed(call: TapedCall) -> CallAnswer:
     """The recorded answer."""
-    return Answer(source="tape", result=call.result, protocol_error=call.protocol_error)
+    return CallAnswer(source="tape", result=call.result, protocol_error=call.protocol_error)
 
 
-def missed(miss: Miss, server: WorldServer) -> Answer:
+def missed(miss: Miss, server: WorldServer) -> CallAnswer:
     """The answer to a call that is not on the tape, as the server's `on_miss` says."""
     if server.on_miss == "nearest" and miss.nearest is not None:
         return replayed(miss.nearest).model_copy(update={"source": "nearest", "miss": miss.reason})
     text = "This call is not part of the recorded world."
-    return Answer(source="none", result=tool_result(text, is_error=True), miss=miss.reason)
+    return CallAnswer(source="none", result=tool_result(text, is_error=True), miss=miss.reason)
 
 
 def tape_of(server: WorldServer, base: Path) -> Tape:
@@ -290,9 +295,11 @@ def tape_of(server: WorldServer, base: Path) -> Tape:
         ) from error
 
 
-def new_session(world: World, base: Path, *, clock: Clock, unit: str = "", planted: Planted | None = None) -> Session:
+def new_session(
+    world: World, base: Path, *, clock: Clock, unit: str = "", planted: Planted | None = None
+) -> WorldSession:
     """A fresh copy of the world in a temporary folder; `base` is where its tapes and commands are looked for."""
     home = Path(tempfile.mkdtemp(prefix=f"minions-evals-world-{os.getpid()}-"))
     definition = UnitWorld(world=world, base=str(base.resolve()), unit=unit, planted=planted)
     (home / DEFINITION).write_text(definition.model_dump_json(exclude_none=True), "utf-8")
-    return Session(home, clock=clock)
+    return WorldSession(home, clock=clock)

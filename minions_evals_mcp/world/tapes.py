@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.values import Json, Text, Timestamp, Value
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type, once
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.world.calls import Call, canonical_arguments, leaves, plain_numbers
+from minions_evals_mcp.world.calls import WorldCall, canonical_arguments, leaves, plain_numbers
 
 V = TypeVar("V", bound=Value)
 SHOWN = 3
@@ -89,7 +89,7 @@ class Tape:
             self._indexes[ignored] = index
         return self._indexes[ignored]
 
-    def find(self, call: Call, ignored: tuple[str, ...], before: int) -> TapedCall | Miss:
+    def find(self, call: WorldCall, ignored: tuple[str, ...], before: int) -> TapedCall | Miss:
         """The recorded call that is the same, after `before` equal ones were answered: repeats come in their recorded order."""
         places = self._index(ignored).get((call.tool, canonical_arguments(call.arguments, ignored)), ())
         if before < len(places):
@@ -102,7 +102,7 @@ class Tape:
             )
         return self._missed(call)
 
-    def _missed(self, call: Call) -> Miss:
+    def _missed(self, call: WorldCall) -> Miss:
         same_tool = [taped for taped in self.calls if taped.tool == call.tool]
         if not same_tool:
             near = difflib.get_close_matches(call.tool, sorted({taped.tool for taped in self.calls}), 1)

@@ -25,10 +25,10 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.world.attacking import attack_of, outcome, planted
-from minions_evals_mcp.world.calls import Call, canonical_arguments
+from minions_evals_mcp.world.calls import WorldCall, canonical_arguments
 from minions_evals_mcp.world.faulting import FAULT
 from minions_evals_mcp.world.handling import handlings
-from minions_evals_mcp.world.sessions import Clock, Entry, Session, new_session
+from minions_evals_mcp.world.sessions import Clock, JournalEntry, WorldSession, new_session
 
 MCP_CONFIG = "mcp.json"
 VARIABLE = "MINIONS_EVALS_WORLD_MCP_CONFIG"
@@ -47,7 +47,7 @@ class UnitInWorld:
     """The world of one unit while its agent runs: what a Python task is given under the name `world`."""
 
     record: Record[World]
-    session: Session
+    session: WorldSession
     beside: list[ToolCall] = field(default_factory=list[ToolCall])
     """Calls of a Python task that were seen in this process: those of other tools join the trajectory."""
 
@@ -70,7 +70,7 @@ class UnitInWorld:
             servers = [*self.session.world.servers][:1]
         if len(servers) != 1:
             raise ToolError(f"{len(servers)} servers of the world {self.record.id} have a tool {tool}")
-        answer = self.session.answer_now(Call(servers[0], tool, arguments))
+        answer = self.session.answer_now(WorldCall(servers[0], tool, arguments))
         time.sleep(answer.delay_ms / 1000)
         if answer.error is not None:
             raise ToolError(answer.error)
@@ -96,7 +96,7 @@ class UnitInWorld:
         known = {entry.tool for entry in entries} | self.tools
         others = tuple(call for call in (*(claimed or ()), *self.beside) if _own_name(call.tool, known) is None)
         plant = self.session.planted
-        pairs = [(Call(entry.server, entry.tool, entry.arguments), entry.answer) for entry in entries]
+        pairs = [(WorldCall(entry.server, entry.tool, entry.arguments), entry.answer) for entry in entries]
         evidence = WorldEvidence(
             world=self.record.id,
             state=cast("Json", masked_json(self.session.state())),
@@ -108,7 +108,7 @@ class UnitInWorld:
         return (*calls, *others), evidence
 
 
-def _tool_call(entry: Entry) -> ToolCall:
+def _tool_call(entry: JournalEntry) -> ToolCall:
     """The call as a step of the trajectory."""
     answer = entry.answer
     more: Json = {"server": entry.server, "answeredBy": answer.source, **answer.notes}
@@ -130,7 +130,7 @@ def _own_name(name: str, known: set[str]) -> str | None:
     return next((tool for tool in known if name.endswith(tuple(f"{sign}{tool}" for sign in BETWEEN))), None)
 
 
-def _differences(entries: Sequence[Entry], claimed: Sequence[ToolCall], known: set[str]) -> list[str]:
+def _differences(entries: Sequence[JournalEntry], claimed: Sequence[ToolCall], known: set[str]) -> list[str]:
     made = Counter((entry.tool, canonical_arguments(entry.arguments)) for entry in entries)
     said = Counter(
         (tool, canonical_arguments(call.arguments)) for call in claimed if (tool := _own_name(call.tool, known))

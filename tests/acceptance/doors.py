@@ -25,8 +25,8 @@ from minions_evals_mcp.models.registry import ProviderSettings
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.graphql.context import Context
 from minions_evals_mcp.server.graphql.schema import graphql_schema
-from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.options import ServerOptions
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.hang import HANG_S
 from tests.shared.agent.inside import drained, kept, sent
 from tests.shared.cli.terminal import Terminal
@@ -424,7 +424,7 @@ class OverGraphQL:
     """The GraphQL schema, asked by the seed's own documents."""
 
     schema: Schema
-    session: Session
+    session: ServerSession
 
     async def say(self, verb: str, asked: Json) -> Answer:
         """The document's data."""
@@ -481,7 +481,7 @@ async def command_line_door(folder: Path, model: Server) -> AsyncGenerator[Door]
 async def mcp_door(folder: Path, model: Server) -> AsyncGenerator[Door]:
     """A host of an MCP server in memory."""
     config = config_at(folder, model)
-    server = build_server(Session(lambda: open_engine(config), target=TARGET), Options())
+    server = build_server(ServerSession(lambda: open_engine(config), target=TARGET), ServerOptions())
     async with Client(server, mode="auto") as client:
         yield OverMcp(Host(client))
 
@@ -497,7 +497,7 @@ async def message_door(folder: Path, model: Server) -> AsyncGenerator[Door]:
 async def graphql_door(folder: Path, model: Server) -> AsyncGenerator[Door]:
     """The GraphQL schema on a session of its own."""
     config = config_at(folder, model)
-    session = Session(lambda: open_engine(config), target=TARGET)
+    session = ServerSession(lambda: open_engine(config), target=TARGET)
     async with session.open():
         await session.engine()
         yield OverGraphQL(graphql_schema(), session)

@@ -18,7 +18,7 @@ from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.shared.server.hosts import EVERYTHING, Host, part, read_by_people, rows
 from tests.shared.server.hosts import judged as verdict_on
 from tests.workshop import Json, all_of, config_in, first, opened, save
@@ -532,7 +532,9 @@ async def _placed(folder: Path) -> AsyncGenerator[Agent]:
     definitions = [version(1), version(2), *map(a_case, NAMES), a_rubric(), a_criterion(), a_benchmark("b", NAMES)]
     async with opened(config) as operator:
         await keep(operator, *definitions)
-    connections = [build_server(Session(partial(open_engine, config), target=TARGET), EVERYTHING) for _ in range(2)]
+    connections = [
+        build_server(ServerSession(partial(open_engine, config), target=TARGET), EVERYTHING) for _ in range(2)
+    ]
     async with Client(connections[0]) as one, Client(connections[1]) as another:
         agent = Agent(Host(one), Host(another), config)
         yield agent

@@ -20,7 +20,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from pydantic_core import from_json
 
-from minions_evals_mcp.bounded_connections import Bounds, bounds_within
+from minions_evals_mcp.bounded_connections import ConnectionLimits, bounds_within
 from minions_evals_mcp.server.edge.logs import Sparing
 from tests.hang import HANG_S
 from tests.shared.server.hosts import Host
@@ -116,7 +116,7 @@ def test_without_the_token_nobody_is_waited_for(tmp_path: Path) -> None:
                 pass  # it is closed, though the body never came
 
 
-SHORT = Bounds(connections=4, each=3, head_s=0.3, body_s=0.6, body_bytes=10_000)
+SHORT = ConnectionLimits(connections=4, each=3, head_s=0.3, body_s=0.6, body_bytes=10_000)
 PATIENT = replace(SHORT, head_s=100, body_s=100)
 BODY = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: "
 

@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.context import Engine, open_engine, wall_clock
 from minions_evals_mcp.engine.jobs import lock_path
 from minions_evals_mcp.errors import BusyError
 from minions_evals_mcp.store.agent import lease
-from minions_evals_mcp.store.agent.lease import Lease
+from minions_evals_mcp.store.agent.lease import AgentLease
 from minions_evals_mcp.store.connection import open_raw
 from tests.hang import HANG_S
 from tests.shared.agent.inside import at_work, drained, kept, sent
@@ -29,7 +29,7 @@ from tests.workshop import answer, case, config_in, save
 async def left_behind(engine: Engine, host: str, seconds: float) -> None:
     """A lease that somebody took and who then died."""
     at = engine.clock()
-    gone = Lease("somebody", host, at + timedelta(seconds=seconds))
+    gone = AgentLease("somebody", host, at + timedelta(seconds=seconds))
     await engine.store.write(lambda db: lease.take(db, gone, at=at))
 
 

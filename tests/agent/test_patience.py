@@ -16,7 +16,7 @@ import anyio
 import pytest
 
 from agent.daemon import Agent
-from agent.integrations.neighbours import Origin
+from agent.integrations.neighbours import RecordSource
 from agent.integrations.reading import Reader
 from agent.sources import watched_folder
 from agent.status import Status, in_words, status
@@ -113,7 +113,7 @@ class Down:
 
 async def test_a_source_that_stays_down_is_asked_less_and_less_often(engine: Engine) -> None:
     source = Down(looks=5)
-    reader = Reader(Agent(engine, {}, "nobody", QUICK), Origin("down", source, 0.01))
+    reader = Reader(Agent(engine, {}, "nobody", QUICK), RecordSource("down", source, 0.01))
     with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(partial(reader.follow, once=False))
@@ -137,7 +137,7 @@ class Mended:
 
 async def test_a_source_that_is_down_is_told_in_the_status_until_it_is_up_again(engine: Engine) -> None:
     source = Mended()
-    reader = Reader(Agent(engine, {}, "nobody", QUICK), Origin("crm", source, 0.01))
+    reader = Reader(Agent(engine, {}, "nobody", QUICK), RecordSource("crm", source, 0.01))
 
     async def seen(number: int) -> Status:
         """The status once so many sources are down."""

@@ -17,7 +17,7 @@ from minions_evals_mcp.sandbox import javascript
 from minions_evals_mcp.sandbox.javascript import JavaScript
 from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.scoring import first_look, patterns
-from minions_evals_mcp.scoring.checks import Broke
+from minions_evals_mcp.scoring.checks import SnippetError
 from minions_evals_mcp.store.connection import library_problem
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +72,7 @@ async def test_javascript_without_its_engine_is_refused_with_the_extra(monkeypat
     async with JavaScript(most=1) as engine:
         one = await engine.run("1", {}, Limits())
         several = await engine.run_each([("1", "{}", ()), ("2", "{}", ())], Limits())
-    assert isinstance(one, Broke)
+    assert isinstance(one, SnippetError)
     assert one.kind == "missing"
     assert "minions-evals-mcp[javascript]" in one.error
     assert several == [one, one]

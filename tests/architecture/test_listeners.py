@@ -13,13 +13,13 @@ import pytest
 from anyio.abc import SocketStream
 from starlette.applications import Starlette
 
-from minions_evals_mcp.bounded_connections import BoundedServer, Bounds
+from minions_evals_mcp.bounded_connections import BoundedServer, ConnectionLimits
 from minions_evals_mcp.interop.logs.otlp_endpoint import OtlpServer, otlp_app
-from minions_evals_mcp.server.http import Web
+from minions_evals_mcp.server.http import HttpServer
 from tests.hang import HANG_S
 
 ROOT = Path(__file__).parents[2]
-TIGHT = Bounds(connections=64, each=64, head_s=3.0)
+TIGHT = ConnectionLimits(connections=64, each=64, head_s=3.0)
 HALF_HEAD = b"POST /v1/traces HTTP/1.1\r\nhost: a\r\n"
 
 
@@ -28,7 +28,7 @@ def of_exporters() -> BoundedServer:
 
 
 def of_hosts() -> BoundedServer:
-    return Web(Starlette(), TIGHT, closing_s=1)
+    return HttpServer(Starlette(), TIGHT, closing_s=1)
 
 
 @asynccontextmanager

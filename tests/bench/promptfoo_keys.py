@@ -25,7 +25,7 @@ from typing import Any, cast
 import yaml
 
 from minions_evals_mcp.errors import EvalsError
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from minions_evals_mcp.interop.promptfoo_config.providers.listed import read_providers
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, read_node
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
@@ -131,7 +131,7 @@ class Refused:
 
 def refused(path: Path) -> Refused:
     """What the reader refuses of that config."""
-    given = Given(allow_unsupported=True, providers=("echo",), trust_code=True)
+    given = ConfigOverrides(allow_unsupported=True, providers=("echo",), trust_code=True)
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             left_out = read_config(path, now=START, overrides=given).left_out

@@ -7,16 +7,16 @@ from pathlib import Path
 import anyio
 
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.options import ServerOptions
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.shared.browser.driver import Tab
 from tests.shared.server.web import on_the_web
 from tests.workshop import config_in, opened
 
 
 async def test_the_query_page_loads_from_this_machine_alone_and_knows_the_schema(at: Tab, tmp_path: Path) -> None:
-    session = Session(lambda: opened(config_in(tmp_path)))
-    async with on_the_web(build_server(session, Options()), session, with_graphql=True) as door:
+    session = ServerSession(lambda: opened(config_in(tmp_path)))
+    async with on_the_web(build_server(session, ServerOptions()), session, with_graphql=True) as door:
         await anyio.to_thread.run_sync(_looked, at, door.url.replace("/mcp", "/graphql"))
 
 

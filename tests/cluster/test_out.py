@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from minions_evals_mcp.cluster.chunks import Outgoing
-from minions_evals_mcp.cluster.out import LONGEST_LOOK_S, Out, Sent, listening_s
-from minions_evals_mcp.store.leases import Lease
+from minions_evals_mcp.cluster.out import LONGEST_LOOK_S, Out, SentChunk, listening_s
+from minions_evals_mcp.store.leases import ChunkLease
 
 LEASE_S = 60.0
 
 
-def _out() -> tuple[Out, Sent]:
+def _out() -> tuple[Out, SentChunk]:
     out = Out(LEASE_S)
-    sent = out.add(Outgoing(1, 1, (), is_live=True), Lease("j", 1, 1, "tcp://w", []))
+    sent = out.add(Outgoing(1, 1, (), is_live=True), ChunkLease("j", 1, 1, "tcp://w", []))
     sent.went = True
     return out, sent
 

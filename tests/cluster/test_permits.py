@@ -8,10 +8,10 @@ import anyio
 import pytest
 
 from minions_evals_mcp.cluster.permits import GIVEN_UP, Permits
-from minions_evals_mcp.engine.budget import Budget, Call
+from minions_evals_mcp.engine.budget import Budget, PricedCall
 from tests.hang import HANG_S
 
-CALL = Call("anthropic", 1.0)
+CALL = PricedCall("anthropic", 1.0)
 
 
 def _stop(reason: str) -> None:

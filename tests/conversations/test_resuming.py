@@ -18,7 +18,7 @@ from tests.acceptance.workplace import until
 from tests.shared.cli.terminal import Json, Terminal
 from tests.shared.fakes.llm_server import FakeSettings, Server
 
-CASES, TURNS, AT_ONCE, KILLS = 4, 8, 2, 6
+CASES, TURNS, AT_ONCE, KILLS = 4, 12, 2, 6
 REMEMBERS = """
 import pathlib, time
 

@@ -76,3 +76,16 @@ def test_the_next_message_follows_from_the_answer(setup: Json, answers: list[str
 def test_a_conversation_that_cannot_be_played_is_refused(setup: Json, field: str) -> None:
     with pytest.raises(ValidationError, match=field):
         Conversation.model_validate(setup)
+
+
+@pytest.mark.parametrize(
+    ("setup", "most"),
+    [
+        ({"opening": "a"}, 10),
+        ({"turns": [str(number) for number in range(14)]}, 14),
+        ({"opening": "a", "turns": ["b", {"when": "c", "say": "d", "times": 12}]}, 14),
+        ({"turns": [str(number) for number in range(14)], "maxTurns": 3}, 3),
+    ],
+)
+def test_a_script_is_said_to_its_end_unless_a_limit_is_given(setup: Json, most: int) -> None:
+    assert Conversation.model_validate(setup).most_turns == most

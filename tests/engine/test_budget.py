@@ -9,11 +9,11 @@ import anyio.lowlevel
 import pytest
 
 from minions_evals_mcp.domain.outcomes import TargetErrored
-from minions_evals_mcp.engine.budget import AHEAD, UNANSWERED, Budget, Call
+from minions_evals_mcp.engine.budget import AHEAD, UNANSWERED, Budget, PricedCall
 from minions_evals_mcp.errors import StoreError
 from minions_evals_mcp.models.replies import Completion
 
-CALL = Call("anthropic", 0.25)
+CALL = PricedCall("anthropic", 0.25)
 REPLY = Completion("yes", "m", "stop", None, 1.0, 0.1, 1, ())
 
 

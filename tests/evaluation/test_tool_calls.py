@@ -17,7 +17,7 @@ import openai
 import pytest
 
 from minions_evals_mcp import Case, EvaluationResult, Output, evaluate, evaluate_async, step, tool
-from minions_evals_mcp.targets.function.tracing import Begun, Recorder, reaches_tools, recording
+from minions_evals_mcp.targets.function.tracing import BegunCall, Recorder, reaches_tools, recording
 from tests.shared.fakes.llm_server import serving
 from tests.workshop import place_store
 
@@ -120,8 +120,8 @@ def test_what_a_step_raises_is_its_error_and_calls_keep_their_order(tmp_path: Pa
 def test_calls_that_begin_in_two_threads_at_once_are_both_kept() -> None:
     both = Barrier(2)
 
-    class Together(list[Begun]):
-        def append(self, begun: Begun, /) -> None:
+    class Together(list[BegunCall]):
+        def append(self, begun: BegunCall, /) -> None:
             super().append(begun)
             both.wait()
 

@@ -12,7 +12,7 @@ from minions_evals_mcp.embedding.local import wordllama_embedder
 from minions_evals_mcp.engine.judge.door import Judges
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.pick_rows import read_pick_row
-from minions_evals_mcp.interop.score_rows import Tally, answers, rows_of
+from minions_evals_mcp.interop.score_rows import RowTally, answers, rows_of
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from tests.hang import HANG_S
@@ -28,8 +28,8 @@ def row(outputs: JsonValue, *checks: JsonValue, **fields: JsonValue) -> str:
     return json.dumps({"id": "1", "outputs": outputs, "assert": list(checks), **fields})
 
 
-async def told(*lines: str) -> tuple[list[dict[str, JsonValue]], Tally]:
-    tally = Tally()
+async def told(*lines: str) -> tuple[list[dict[str, JsonValue]], RowTally]:
+    tally = RowTally()
     async with RegexSandbox() as regexes, Snippets() as snippets:
         judges = Judges(regexes, snippets, wordllama_embedder)
         with anyio.fail_after(HANG_S):

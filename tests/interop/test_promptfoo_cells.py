@@ -14,7 +14,7 @@ import pytest
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.context import Engine, open_engine
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json
 from minions_evals_mcp.sandbox.snippets import Snippets
 from tests.bench.promptfoo_configs import ANSWERS, CONFIGS, TRUST, cells, compared, configs, environment, written
@@ -49,7 +49,7 @@ async def ours(engine: Engine, name: str, address: str) -> list[dict[str, Any]]:
     files = configs()[name]
     path = written(engine.config.db.parent / name, files)
     around = environment(address)
-    given = Given(environment=around, trust_code=engine.config.trust_code)
+    given = ConfigOverrides(environment=around, trust_code=engine.config.trust_code)
     evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, overrides=given))
     named = {variable: around[variable] for variable in evaluation.variables}
     with anyio.fail_after(HANG_S):

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.engine.config_eval.evaluation import AddressSpec, Evaluation, ModelSpec, ProgramSpec, SelectBest
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from minions_evals_mcp.scoring.max_score import MaxScore
 from minions_evals_mcp.scoring.reserved_inputs import COMPUTED
 from tests.shared.presentation.typed import typed
@@ -25,7 +25,7 @@ HEAD = "prompts: ['{{w}}']\nproviders: [echo]\n"
 def read(folder: Path, text: str, *, allow: bool = False) -> Evaluation:
     """What the config in that text asks for."""
     (folder / "c.yaml").write_text(text)
-    return read_config(folder / "c.yaml", now=START, overrides=Given(allow_unsupported=allow))
+    return read_config(folder / "c.yaml", now=START, overrides=ConfigOverrides(allow_unsupported=allow))
 
 
 def cases(found: Evaluation) -> list[TestCase]:
@@ -365,7 +365,7 @@ tests: [{vars: {w: '{{env.CITY}}'}, assert: [{type: contains, value: '{{env.CITY
 """
     (tmp_path / "c.yaml").write_text(text)
     environment = {"CITY": "Bari", "COUNTRY": "Italy", "MODEL": "gpt-x", "MY_KEY": "sk-1234567890"}
-    found = read_config(tmp_path / "c.yaml", now=START, overrides=Given(environment=environment))
+    found = read_config(tmp_path / "c.yaml", now=START, overrides=ConfigOverrides(environment=environment))
     assert prompts(found) == ["Rome, Italy, none: {{w}}"]
     assert variables(found) == [{"w": "Rome"}]
     assert found.columns[0].provider.spec == ModelSpec(model="openai:gpt-x", max_tokens=2048, api_key="{{env.MY_KEY}}")
@@ -473,7 +473,7 @@ def test_what_env_names_is_filled_in_and_a_secret_reaches_secrets_only(tmp_path:
     def found(env: str) -> Evaluation:
         (tmp_path / "c.yaml").write_text(f"{HEAD}env: {{{env}}}\ntests: [{{vars: {{w: '{{{{env.HELLO}}}}'}}}}]\n")
         environment = {"CITY": "Bari", "MY_KEY": "sk-1234567890"}
-        return read_config(tmp_path / "c.yaml", now=START, overrides=Given(environment=environment))
+        return read_config(tmp_path / "c.yaml", now=START, overrides=ConfigOverrides(environment=environment))
 
     whole = found("HELLO: 'Ciao {{env.CITY}}', OPENAI_API_KEY: '{{env.MY_KEY}}'")
     assert variables(whole) == [{"w": "Ciao Bari"}]

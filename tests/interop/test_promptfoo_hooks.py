@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from tests.hang import HANG_S
 from tests.workshop import START
 
@@ -33,7 +33,9 @@ def config(engine: Engine, hook: str, *, text: str = CONFIG + TESTS) -> Path:
 
 async def run(engine: Engine, hook: str, *, text: str = CONFIG + TESTS) -> Matrix:
     path = config(engine, hook, text=text)
-    evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, overrides=Given(trust_code=True)))
+    evaluation = await anyio.to_thread.run_sync(
+        lambda: read_config(path, now=START, overrides=ConfigOverrides(trust_code=True))
+    )
     with anyio.fail_after(HANG_S):
         return await evaluate(engine, evaluation, EvalOptions(), environment={})
 
@@ -106,7 +108,7 @@ async def test_hooks_that_are_not_run_are_refused_by_name(engine: Engine, text: 
     path = config(engine, "pass", text=CONFIG.replace("file://hooks.py:hook", text) + TESTS)
     (path.parent / "hooks.ts").write_text("export default () => {}")
     with pytest.raises(EvalsError, match=said):
-        read_config(path, now=START, overrides=Given(trust_code=True))
+        read_config(path, now=START, overrides=ConfigOverrides(trust_code=True))
 
 
 async def test_without_trust_no_hook_is_called(engine: Engine) -> None:
@@ -115,7 +117,7 @@ async def test_without_trust_no_hook_is_called(engine: Engine) -> None:
         read_config(path, now=START)
     assert not (path.parent / "hooks.py.log").exists()
     (path.parent / "hooks.py").unlink()
-    left_out = read_config(path, now=START, overrides=Given(allow_unsupported=True)).left_out
+    left_out = read_config(path, now=START, overrides=ConfigOverrides(allow_unsupported=True)).left_out
     assert [one.split(": ")[1] for one in left_out] == ["extensions.0"], "wherever its file is"
 
 
@@ -130,7 +132,7 @@ async def test_without_trust_no_hook_is_called(engine: Engine) -> None:
 async def test_what_before_all_may_not_change_is_refused(engine: Engine, change: str, said: str) -> None:
     path = config(engine, f"if name == 'beforeAll':\n        {change}\n        return context")
     with pytest.raises(EvalsError, match=said):
-        read_config(path, now=START, overrides=Given(trust_code=True))
+        read_config(path, now=START, overrides=ConfigOverrides(trust_code=True))
 
 
 async def test_a_hook_whose_process_ends_is_named(engine: Engine) -> None:
@@ -139,7 +141,7 @@ async def test_a_hook_whose_process_ends_is_named(engine: Engine) -> None:
     path = config(engine, "pass", text=CONFIG.replace("hooks.py:hook", "hooks.mjs") + TESTS)
     (path.parent / "hooks.mjs").write_text("export default (name) => { if (name === 'beforeAll') process.exit(3); }")
     with pytest.raises(EvalsError, match=r"beforeAll in hooks.mjs: its process ended"):
-        read_config(path, now=START, overrides=Given(trust_code=True))
+        read_config(path, now=START, overrides=ConfigOverrides(trust_code=True))
     (path.parent / "hooks.mjs").write_text("export const x = 1;")
     with pytest.raises(EvalsError, match="it exports no function as its default"):
-        read_config(path, now=START, overrides=Given(trust_code=True))
+        read_config(path, now=START, overrides=ConfigOverrides(trust_code=True))

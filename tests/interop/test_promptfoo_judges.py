@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.assertions import Assertion, Grader, ScoringCode
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.engine.config_eval.evaluation import Evaluation, ModelSpec, SelectBest
 from minions_evals_mcp.errors import EvalsError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from tests.shared.presentation.typed import typed
 from tests.workshop import START
 
@@ -21,9 +21,9 @@ IDS = ("eval/test/1ef13466d897adf4", "eval/test/68edb11f4db1a217")
 """As they were before an assertion could name its judge."""
 
 
-def read(folder: Path, text: str, given: Given | None = None) -> Evaluation:
+def read(folder: Path, text: str, given: ConfigOverrides | None = None) -> Evaluation:
     (folder / "c.yaml").write_text(HEAD + text)
-    return read_config(folder / "c.yaml", now=START, overrides=given or Given())
+    return read_config(folder / "c.yaml", now=START, overrides=given or ConfigOverrides())
 
 
 def cases(found: Evaluation) -> list[TestCase]:
@@ -75,7 +75,7 @@ def test_what_is_said_at_the_command_line_comes_before_the_config(tmp_path: Path
         "tests: [{assert: [{type: llm-rubric, value: x, provider: 'openai:a'}, "
         "{type: similar, value: x, provider: 'openai:embedding:b'}]}]\n"
     )
-    given = read(tmp_path, text, Given(judge_model="openai:z", embedder="wordllama"))
+    given = read(tmp_path, text, ConfigOverrides(judge_model="openai:z", embedder="wordllama"))
     assert [one.provider for one in cases(given)[0].assertions] == [None, None]
     assert given.judge_model == "openai:z"
 
@@ -235,7 +235,7 @@ def test_a_value_that_comes_out_empty_is_refused_with_what_was_written(tmp_path:
     text = "tests: [{assert: [{type: similar, value: '{{prompt}}'}, {type: contains, value: a}]}]\n"
     with pytest.raises(EvalsError, match=r"similar: \{\{prompt\}\} comes out empty in this test"):
         read(tmp_path, text)
-    found = read(tmp_path, text, Given(allow_unsupported=True))
+    found = read(tmp_path, text, ConfigOverrides(allow_unsupported=True))
     assert [one.type for one in cases(found)[0].assertions] == ["contains"]
 
 
@@ -246,12 +246,12 @@ def test_without_a_judge_the_checks_that_ask_one_are_named_at_once_and_the_rest_
     own = "{type: llm-rubric, value: kind, provider: openai:x}"
     text = f"tests:\n  - assert: [{RUBRIC}]\n  - assert: [{{type: equals, value: a}}, {own}, {sets}]\n"
     with pytest.raises(UnsupportedError) as refused:
-        read(tmp_path, text, Given(has_judge=False))
+        read(tmp_path, text, ConfigOverrides(has_judge=False))
     assert "c.yaml:4: llm-rubric" in refused.value.message
     assert "c.yaml:5: llm-rubric" in refused.value.message
     assert "--judge-model provider:model" in typed(refused.value)
     assert "--allow-unsupported" in typed(refused.value)
-    found = read(tmp_path, text, Given(has_judge=False, allow_unsupported=True))
+    found = read(tmp_path, text, ConfigOverrides(has_judge=False, allow_unsupported=True))
     assert [one.partition(" ")[2] for one in found.left_out] == ["llm-rubric: no model is there to grade it"] * 2
     first, second = cases(found)
     assert first.assertions == ()
@@ -261,16 +261,16 @@ def test_without_a_judge_the_checks_that_ask_one_are_named_at_once_and_the_rest_
 
 def test_a_model_that_all_tests_name_is_the_judge(tmp_path: Path) -> None:
     text = f"tests: [{{options: {{provider: openai:x}}, assert: [{RUBRIC}]}}]\n"
-    assert read(tmp_path, text, Given(has_judge=False)).judge_model == "openai:x"
+    assert read(tmp_path, text, ConfigOverrides(has_judge=False)).judge_model == "openai:x"
 
 
 def test_similar_is_measured_as_there_where_its_key_is_and_which_model_it_is_is_said(tmp_path: Path) -> None:
     text = "tests: [{assert: [{type: similar, value: x}, {type: similar, value: y, provider: 'openai:embedding:e'}]}]\n"
-    theirs = read(tmp_path, text, Given(default_embedder="openai:text-embedding-3-large"))
+    theirs = read(tmp_path, text, ConfigOverrides(default_embedder="openai:text-embedding-3-large"))
     models = [one.provider.model for one in cases(theirs)[0].assertions if one.provider]
     assert models == ["openai:text-embedding-3-large", "openai:e"]
     assert [note for note in theirs.notes if "similar is measured by openai:text-embedding-3-large" in note]
-    here = read(tmp_path, text, Given(default_embedder="wordllama"))
+    here = read(tmp_path, text, ConfigOverrides(default_embedder="wordllama"))
     assert next(one.provider for one in cases(here)[0].assertions) is None
     assert [note for note in here.notes if "has other scores" in note]
-    assert read(tmp_path, text, Given()).notes == ()
+    assert read(tmp_path, text, ConfigOverrides()).notes == ()

@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from minions_evals_mcp.interop.told_spans import told_spans
 from minions_evals_mcp.targets.call_traces import MOST_SPANS, HeldSpans
 from tests.hang import HANG_S
@@ -67,7 +67,7 @@ def written(folder: Path, text: str) -> Path:
 
 async def run(engine: Engine, text: str, **environment: str) -> Matrix:
     path = written(engine.config.db.parent, text)
-    given = Given(environment=environment, trust_code=True)
+    given = ConfigOverrides(environment=environment, trust_code=True)
     evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, overrides=given))
     with anyio.fail_after(HANG_S):
         return await evaluate(engine, evaluation, EvalOptions(), environment=environment)

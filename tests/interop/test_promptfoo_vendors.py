@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from minions_evals_mcp.interop.promptfoo_config.providers.models import VENDORS
 
 
 def spec(folder: Path, provider: str) -> ModelSpec:
     (folder / "c.yaml").write_text(f"prompts: [a]\nproviders: [{provider}]\n")
-    evaluation = read_config(folder / "c.yaml", now=datetime(2026, 1, 1, tzinfo=UTC), overrides=Given())
+    evaluation = read_config(folder / "c.yaml", now=datetime(2026, 1, 1, tzinfo=UTC), overrides=ConfigOverrides())
     found = evaluation.columns[0].provider.spec
     assert isinstance(found, ModelSpec)
     return found

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.embedding.local import wordllama_embedder
 from minions_evals_mcp.engine.judge.door import Judges
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.score_rows import CHUNK, Tally, answers, batches, read_row, rows_of
+from minions_evals_mcp.interop.score_rows import CHUNK, RowTally, answers, batches, read_row, rows_of
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE
@@ -31,8 +31,8 @@ def row(**fields: JsonValue) -> str:
     return json.dumps({"id": "1", "output": "Paris", "assert": CONTAINS, **fields})
 
 
-async def told(*lines: str | bytes) -> tuple[list[dict[str, JsonValue]], Tally]:
-    tally = Tally()
+async def told(*lines: str | bytes) -> tuple[list[dict[str, JsonValue]], RowTally]:
+    tally = RowTally()
     async with RegexSandbox() as regexes, Snippets() as snippets:
         judges = Judges(regexes, snippets, wordllama_embedder)
         with anyio.fail_after(HANG_S):

@@ -13,7 +13,16 @@ from minions_evals_mcp.judges.graded_types import TYPES
 from minions_evals_mcp.judges.grading import grade_criterion, grade_of, grader_digest
 from minions_evals_mcp.judges.verdict_reading import Flaw
 from minions_evals_mcp.scoring.assertions.table import check, needs
-from minions_evals_mcp.scoring.checks import Behind, Evidence, Grade, GradeNeed, Ran, Subject, Unchecked, opened
+from minions_evals_mcp.scoring.checks import (
+    Evidence,
+    Grade,
+    GradeNeed,
+    Ran,
+    Subject,
+    TransformedNeed,
+    Unchecked,
+    opened,
+)
 from tests.judges.test_grading import bench
 
 pytestmark = pytest.mark.anyio
@@ -101,7 +110,7 @@ def test_g_eval_takes_the_mean_of_its_criteria() -> None:
 def test_a_context_that_code_makes_of_the_output_is_what_the_judge_goes_through() -> None:
     assertion = Assertion(type="context-faithfulness", context_transform="output.sources")
     snippet, behind = needs([assertion], SUBJECT)
-    assert isinstance(behind, Behind)
+    assert isinstance(behind, TransformedNeed)
     evidence = Evidence(snippets={behind.snippet: Ran(["Made of the output."])})
     (need,) = opened([snippet, behind], evidence)
     assert isinstance(need, GradeNeed)

@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
-from minions_evals_mcp.judges.grading import Choice, best_of, grade, grade_criterion, grade_of, grader_digest
+from minions_evals_mcp.judges.grading import ModelChoice, best_of, grade, grade_criterion, grade_of, grader_digest
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 from tests.hang import HANG_S
@@ -191,7 +191,7 @@ async def test_the_best_of_several_is_chosen_by_one_call() -> None:
         at.replies({"reason": "kinder", "best": 2})
         found = await best_of(at.judge, "kindest", ["no", "gladly", "maybe"], inputs={"q": "help?"})
         asked = at.asked()
-    assert found == Choice(1, "kinder")
+    assert found == ModelChoice(1, "kinder")
     assert "Criterion: kindest" in asked
     assert f"Output 3:\\n{MARK}\\nmaybe\\n{MARK}" in asked
     assert '"enum":[1,2,3]' in asked.replace(" ", "")

@@ -20,7 +20,7 @@ from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion, Said, Work
 from minions_evals_mcp.models.prices import cost_usd
 from minions_evals_mcp.models.registry import Provider
-from minions_evals_mcp.models.replies import Usage
+from minions_evals_mcp.models.replies import TokenUsage
 from tests.hang import HANG_S
 from tests.judges.workpieces import Json, criterion, work
 from tests.shared.fakes.llm_server import FakeSettings, Server
@@ -427,7 +427,7 @@ async def test_tokens_and_cost_come_with_the_verdict() -> None:
         at.replies(answer())
         verdict = await at.verdict()
     assert (verdict.input_tokens, verdict.output_tokens) == (100, 21)
-    assert verdict.cost_usd == pytest.approx(cost_usd("anthropic", PRICED, Usage(100, 21)))
+    assert verdict.cost_usd == pytest.approx(cost_usd("anthropic", PRICED, TokenUsage(100, 21)))
     assert verdict.cost_usd
 
 
@@ -453,7 +453,7 @@ async def test_criteria_that_were_asked_for_together_share_what_it_cost_and_noth
         found = [one for one in await at.said(FAIR, criterion("b"), criterion("c")) if isinstance(one, Verdict)]
     assert [one.input_tokens for one in found] == [34, 33, 33]
     assert [one.output_tokens for one in found] == [7, 7, 6]
-    assert sum(one.cost_usd or 0 for one in found) == pytest.approx(cost_usd("anthropic", PRICED, Usage(100, 20)))
+    assert sum(one.cost_usd or 0 for one in found) == pytest.approx(cost_usd("anthropic", PRICED, TokenUsage(100, 20)))
 
 
 async def test_the_digest_changes_with_model_provider_prompt_and_parameters_and_only_then() -> None:

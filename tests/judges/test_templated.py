@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.judges.grading import best_of, chooser_digest, grade, grade_of, grader_digest
-from minions_evals_mcp.judges.templated import Choice, choice_reply, closed_reply, facts_reply, rubric_reply
+from minions_evals_mcp.judges.templated import ModelChoice, choice_reply, closed_reply, facts_reply, rubric_reply
 from minions_evals_mcp.judges.verdict_reading import Flaw
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 from tests.hang import HANG_S
@@ -69,7 +69,7 @@ def test_a_reply_is_read_as_promptfoo_reads_it_and_one_that_says_nothing_is_no_v
 
 
 def test_a_choice_is_counted_from_0_and_must_be_there() -> None:
-    assert choice_reply("Text 1, not 0", outputs=2) == Choice(1, "Text 1, not 0")
+    assert choice_reply("Text 1, not 0", outputs=2) == ModelChoice(1, "Text 1, not 0")
     assert choice_reply("2", outputs=2) == Flaw("there is no output 2, counted from 0")
     assert choice_reply("the first", outputs=2) == Flaw("it has no number")
 
@@ -139,7 +139,7 @@ async def test_a_choice_is_asked_for_with_criteria_and_outputs() -> None:
         at.replies("I choose 1")
         found = await best_of(at.judge, "kindness", ["no", "gladly"], inputs={"q": "x"}, template=template)
         asked = sent(at)
-    assert found == Choice(1, "I choose 1")
+    assert found == ModelChoice(1, "I choose 1")
     assert asked["messages"] == [{"role": "user", "content": "Best for kindness about x: 0=no 1=gladly"}]
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from minions_evals_mcp.models.client import Connection, Retrying, RetrySettings
-from minions_evals_mcp.models.faults import Fault, fault_of_status, retry_after_s
+from minions_evals_mcp.models.client import ModelConnection, Retrying, RetrySettings
+from minions_evals_mcp.models.faults import AttemptFault, fault_of_status, retry_after_s
 from minions_evals_mcp.models.limit import AdaptiveLimit
 from minions_evals_mcp.models.registry import Provider
-from minions_evals_mcp.models.replies import Completion, Failed
+from minions_evals_mcp.models.replies import Completion, FailedReply
 from minions_evals_mcp.models.request import ModelRequest
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import FakeSettings
@@ -32,7 +32,7 @@ async def test_a_wait_that_the_provider_asks_for_is_kept(provider: Provider) -> 
         with anyio.fail_after(HANG_S):
             reply = await client.complete(ask(), deadline_s=HANG_S)
         took = anyio.current_time() - started
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert server.requests == 2
     assert took >= 0.15
 
@@ -42,7 +42,7 @@ async def test_a_wait_longer_than_a_call_may_take_ends_the_call_and_names_the_ti
     async with client_and_server(provider, FakeSettings(p429=1, retry_after_s=days_49)) as (client, server):
         with anyio.fail_after(HANG_S):
             reply = await client.complete(ask(), deadline_s=HANG_S)
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert (reply.kind, reply.fatal, reply.retry_after_s) == ("rate-limited", False, days_49)
     assert "asks to wait 4.2336e+06 s, a call waits at most 30 s" in reply.reason
     assert server.requests == 1
@@ -53,7 +53,7 @@ async def test_a_provider_that_asks_for_a_long_wait_is_not_asked_again_before(pr
         with anyio.fail_after(HANG_S):
             await client.complete(ask(), deadline_s=HANG_S)
             again = await client.complete(ask(), deadline_s=HANG_S)
-    assert isinstance(again, Failed)
+    assert isinstance(again, FailedReply)
     assert (again.kind, again.fatal, again.attempts) == ("rate-limited", False, 0)
     assert "s are left" in again.reason
     assert server.requests == 1
@@ -69,7 +69,7 @@ async def test_a_short_rest_of_a_long_wait_is_waited_for(provider: Provider) -> 
             server.configure(FakeSettings())
             answered = await client.complete(ask(), deadline_s=HANG_S)
             assert anyio.current_time() - started >= 0.9
-    assert not isinstance(answered, Failed)
+    assert not isinstance(answered, FailedReply)
 
 
 async def test_a_hang_ends_at_the_deadline(provider: Provider) -> None:
@@ -78,7 +78,7 @@ async def test_a_hang_ends_at_the_deadline(provider: Provider) -> None:
         with anyio.fail_after(HANG_S):
             reply = await client.complete(ask(), deadline_s=0.1)
         took = anyio.current_time() - started
-    assert reply == Failed("deadline", "no whole reply within 0.1 s", False, ("deadline",), 1)
+    assert reply == FailedReply("deadline", "no whole reply within 0.1 s", False, ("deadline",), 1)
     assert took >= 0.1
 
 
@@ -105,12 +105,12 @@ async def test_push_back_lowers_the_calls_in_flight_once_a_round_and_success_rai
 async def test_a_call_that_waits_to_retry_lets_another_go_first() -> None:
     seen: list[str] = []
 
-    async def attempt(request: ModelRequest) -> Fault:
+    async def attempt(request: ModelRequest) -> AttemptFault:
         seen.append(request.user)
-        return Fault("transient", "busy")
+        return AttemptFault("transient", "busy")
 
     waiting = RetrySettings(attempts=2, base_s=0.2, cap_s=0.2)
-    retrying = Retrying(Connection("anthropic", "key", "http://localhost", 1, waiting, 1000), attempt)
+    retrying = Retrying(ModelConnection("anthropic", "key", "http://localhost", 1, waiting, 1000), attempt)
     with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
             for user in ("a", "b"):
@@ -165,21 +165,21 @@ def test_the_wait_asked_for_is_read_in_every_form(headers: dict[str, str], secon
 @pytest.mark.parametrize(
     ("status", "body", "fault"),
     [
-        (402, "", Fault("permanent", "HTTP 402: no message", fatal=True)),
-        (403, "no\n  way", Fault("permanent", "HTTP 403: no way", fatal=True)),
-        (408, "", Fault("transient", "HTTP 408: no message")),
-        (409, "", Fault("transient", "HTTP 409: no message")),
-        (413, '{"error": {"message": "too large"}}', Fault("permanent", "HTTP 413: too large")),
-        (503, '{"error": "down"}', Fault("overloaded", 'HTTP 503: {"error": "down"}')),
-        (504, "", Fault("transient", "HTTP 504: no message")),
+        (402, "", AttemptFault("permanent", "HTTP 402: no message", fatal=True)),
+        (403, "no\n  way", AttemptFault("permanent", "HTTP 403: no way", fatal=True)),
+        (408, "", AttemptFault("transient", "HTTP 408: no message")),
+        (409, "", AttemptFault("transient", "HTTP 409: no message")),
+        (413, '{"error": {"message": "too large"}}', AttemptFault("permanent", "HTTP 413: too large")),
+        (503, '{"error": "down"}', AttemptFault("overloaded", 'HTTP 503: {"error": "down"}')),
+        (504, "", AttemptFault("transient", "HTTP 504: no message")),
         (
             400,
             '{"error": {"message": "Your credit balance is too low to access the API."}}',
-            Fault("permanent", "HTTP 400: Your credit balance is too low to access the API.", fatal=True),
+            AttemptFault("permanent", "HTTP 400: Your credit balance is too low to access the API.", fatal=True),
         ),
     ],
 )
-def test_a_status_says_whether_to_try_again(status: int, body: str, fault: Fault) -> None:
+def test_a_status_says_whether_to_try_again(status: int, body: str, fault: AttemptFault) -> None:
     assert fault_of_status(status, {}, body) == fault
 
 

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.providers import PROVIDERS, Access
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
 from minions_evals_mcp.models import prices
 from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_model
-from minions_evals_mcp.models.replies import Completion, Usage
+from minions_evals_mcp.models.replies import Completion, TokenUsage
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import serving
 from tests.shared.models.asking import ask
@@ -108,13 +108,13 @@ def test_a_missing_openai_package_is_named_with_the_command_that_brings_it() -> 
 
 
 def test_a_known_price_is_that_of_the_list() -> None:
-    assert prices.cost_usd("anthropic", "claude-opus-4-7", Usage(1_000_000, 1000)) == pytest.approx(5 + 0.025)
-    assert prices.cost_usd("gemini", "models/gemini-2.5-flash", Usage(1000, 100)) == pytest.approx(0.00055)
+    assert prices.cost_usd("anthropic", "claude-opus-4-7", TokenUsage(1_000_000, 1000)) == pytest.approx(5 + 0.025)
+    assert prices.cost_usd("gemini", "models/gemini-2.5-flash", TokenUsage(1000, 100)) == pytest.approx(0.00055)
 
 
 def test_a_long_prompt_costs_what_its_tier_costs() -> None:
-    below = prices.cost_usd("gemini", "gemini-2.5-pro", Usage(200_000, 0))
-    above = prices.cost_usd("gemini", "gemini-2.5-pro", Usage(200_001, 0))
+    below = prices.cost_usd("gemini", "gemini-2.5-pro", TokenUsage(200_000, 0))
+    above = prices.cost_usd("gemini", "gemini-2.5-pro", TokenUsage(200_001, 0))
     assert below == pytest.approx(0.25)
     assert above == pytest.approx(0.50, abs=1e-4)
 
@@ -124,13 +124,13 @@ def test_a_long_prompt_costs_what_its_tier_costs() -> None:
 )
 def test_an_unknown_price_is_unknown_and_not_nothing(provider: str, model: str) -> None:
     assert not prices.price_known(provider, model)
-    assert prices.cost_usd(provider, model, Usage(1000, 1000)) is None
+    assert prices.cost_usd(provider, model, TokenUsage(1000, 1000)) is None
     assert prices.estimate_usd(provider, model, 1000, 1000) is None
 
 
 def test_an_estimate_is_not_under_what_prose_and_code_cost() -> None:
     estimate = prices.estimate_usd("anthropic", "claude-opus-4-7", 30_000, 500)
-    cost = prices.cost_usd("anthropic", "claude-opus-4-7", Usage(30_000 // 3, 500))
+    cost = prices.cost_usd("anthropic", "claude-opus-4-7", TokenUsage(30_000 // 3, 500))
     assert estimate is not None
     assert cost is not None
     assert cost < estimate < 3 * cost

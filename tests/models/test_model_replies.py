@@ -10,7 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.models.registry import ModelRef, Models, Provider
-from minions_evals_mcp.models.replies import Completion, Failed, FaultKind, Refused, Truncated, Usage
+from minions_evals_mcp.models.replies import Completion, FailedReply, FaultKind, RefusedReply, TokenUsage, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import FakeSettings, serving
@@ -50,7 +50,7 @@ async def test_an_answer_carries_its_text_model_tokens_and_time(provider: Provid
     assert reply.text == "Ticket REF-000007 state=resolved. Summary: (ref)? of became What"
     assert (reply.model, reply.attempts, reply.faults) == ("fake-target", 1, ())
     assert reply.stop_reason == {"anthropic": "end_turn", "openai": "stop"}[provider]
-    assert reply.usage == Usage(input_tokens=14, output_tokens=20)
+    assert reply.usage == TokenUsage(input_tokens=14, output_tokens=20)
     assert 0 < reply.latency_ms < HANG_S * 1000
     assert reply.cost_usd is None, "nobody knows what the fake's model costs"
 
@@ -98,7 +98,7 @@ async def test_a_server_that_hangs_twice_is_not_asked_a_third_time(provider: Pro
     async with client_and_server(provider, faulty(**{fault: 1}), replace(QUICK, attempts=6)) as (client, server):
         with anyio.fail_after(HANG_S):
             reply = await client.complete(ask(), deadline_s=0.05)
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert (reply.kind, reply.fatal, reply.attempts) == ("deadline", False, 2)
     assert server.requests <= 2  # a busy machine may not have sent one before its time was over
 
@@ -108,7 +108,7 @@ async def test_a_lasting_fault_ends_as_a_failure_of_its_kind(provider: Provider,
     async with client_and_server(provider, faulty(**{fault: 1}), replace(QUICK, attempts=3)) as (client, server):
         with anyio.fail_after(HANG_S):
             reply = await client.complete(ask(), deadline_s=HANG_S)
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert (reply.kind, reply.fatal, reply.attempts) == (kind, False, 3)
     assert reply.faults == (kind,) * 3
     assert f"after 3 attempts: 3 {kind}" in reply.reason
@@ -118,35 +118,35 @@ async def test_a_lasting_fault_ends_as_a_failure_of_its_kind(provider: Provider,
 async def test_a_failure_says_what_the_provider_said(provider: Provider) -> None:
     async with client_and_server(provider, faulty(p500=1), replace(QUICK, attempts=1)) as (client, _):
         reply = await client.complete(ask(), deadline_s=HANG_S)
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert reply.reason == "HTTP 500: internal error"
 
 
 async def test_a_request_that_is_wrong_in_itself_is_not_retried(provider: Provider) -> None:
     async with client_and_server(provider, faulty(p400=1)) as (client, server):
         reply = await client.complete(ask(), deadline_s=HANG_S)
-    assert reply == Failed("permanent", "HTTP 400: the request is wrong", False, ("permanent",), 1)
+    assert reply == FailedReply("permanent", "HTTP 400: the request is wrong", False, ("permanent",), 1)
     assert server.requests == 1
 
 
 async def test_a_refused_key_is_fatal_and_not_retried(provider: Provider) -> None:
     async with client_and_server(provider, key="wrong") as (client, server):
         reply = await client.complete(ask(), deadline_s=HANG_S)
-    assert reply == Failed("permanent", "HTTP 401: invalid x-api-key", True, ("permanent",), 1)
+    assert reply == FailedReply("permanent", "HTTP 401: invalid x-api-key", True, ("permanent",), 1)
     assert server.requests == 1
 
 
 async def test_an_unknown_model_is_fatal_and_not_retried(provider: Provider) -> None:
     async with client_and_server(provider) as (client, server):
         reply = await client.complete(ask(model="unknown-model"), deadline_s=HANG_S)
-    assert reply == Failed("permanent", "HTTP 404: no such model", True, ("permanent",), 1)
+    assert reply == FailedReply("permanent", "HTTP 404: no such model", True, ("permanent",), 1)
     assert server.requests == 1
 
 
 async def test_an_exhausted_quota_is_fatal_although_it_is_a_429(provider: Provider) -> None:
     async with client_and_server(provider, faulty(pquota=1)) as (client, server):
         reply = await client.complete(ask(), deadline_s=HANG_S)
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert (reply.kind, reply.fatal, server.requests) == ("permanent", True, 1)
 
 
@@ -155,7 +155,7 @@ async def test_a_host_where_nobody_listens_fails_after_retries_but_is_not_fatal(
         gone = server.url
     async with Models(provider_settings(gone, replace(QUICK, attempts=2))) as models:
         reply = await models.client(ModelRef(provider, "any")).complete(ask(), deadline_s=HANG_S)
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert (reply.kind, reply.fatal, reply.attempts) == ("transient", False, 2)
     assert "no connection" in reply.reason
 
@@ -163,7 +163,7 @@ async def test_a_host_where_nobody_listens_fails_after_retries_but_is_not_fatal(
 async def test_a_refusal_is_no_answer_and_keeps_the_providers_words(provider: Provider) -> None:
     async with client_and_server(provider, faulty(prefusal=1)) as (client, server):
         reply = await client.complete(ask(), deadline_s=HANG_S)
-    assert isinstance(reply, Refused)
+    assert isinstance(reply, RefusedReply)
     assert (reply.text, reply.explanation) == ("", "I cannot help with that.")
     assert reply.usage is not None
     assert server.requests == 1

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minions_evals_mcp.models.faults import Fault, fault_of_event
+from minions_evals_mcp.models.faults import AttemptFault, fault_of_event
 from minions_evals_mcp.models.registry import Provider
-from minions_evals_mcp.models.replies import Completion, Failed, FaultKind, Refused, Reply, Truncated
+from minions_evals_mcp.models.replies import Completion, FailedReply, FaultKind, RefusedReply, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import events
 from tests.hang import HANG_S
@@ -90,7 +90,7 @@ async def test_a_server_that_does_not_stream_answers_without_the_time_of_its_fir
 @pytest.mark.parametrize(("fault", "kind"), KINDS)
 async def test_a_stream_that_breaks_or_ends_early_is_no_answer(provider: Provider, fault: str, kind: FaultKind) -> None:
     reply = await reply_under(provider, **{fault: 1})
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert (reply.kind, reply.fatal) == (kind, False)
 
 
@@ -109,13 +109,13 @@ async def test_a_stream_that_never_ends_is_given_up_at_the_deadline(provider: Pr
             reply = await client.complete(streamed(), deadline_s=0.1)
             server.configure(FakeSettings())
             again = await client.complete(streamed(2), deadline_s=HANG_S)
-    assert reply == Failed("deadline", "no whole reply within 0.1 s", False, ("deadline",), 1)
+    assert reply == FailedReply("deadline", "no whole reply within 0.1 s", False, ("deadline",), 1)
     assert isinstance(again, Completion), "the client is usable afterwards"
 
 
 async def test_a_streamed_refusal_and_a_cut_off_are_told_as_what_they_are(provider: Provider) -> None:
     refused = await reply_under(provider, prefusal=1)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedReply)
     assert (refused.text, refused.explanation, refused.first_token_ms) == ("", "I cannot help with that.", None)
     cut = await reply_under(provider, pmaxtokens=1)
     assert isinstance(cut, Truncated)
@@ -124,7 +124,7 @@ async def test_a_streamed_refusal_and_a_cut_off_are_told_as_what_they_are(provid
 
 async def test_a_stream_without_any_content_is_malformed_at_openai() -> None:
     reply = await reply_under("openai", pnocontent=1)
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert reply.reason == "malformed reply: choices.0.message.content: no text"
 
 
@@ -147,7 +147,7 @@ async def test_thinking_is_no_part_of_a_streamed_answer() -> None:
 
 
 def test_an_error_in_a_stream_is_worth_another_attempt_or_not_by_its_type() -> None:
-    assert fault_of_event(b'{"error": {"type": "authentication_error", "message": "no"}}') == Fault(
+    assert fault_of_event(b'{"error": {"type": "authentication_error", "message": "no"}}') == AttemptFault(
         "permanent", "an error in the stream: no", fatal=True
     )
     assert fault_of_event(b'{"error": {"message": "odd"}}').kind == "transient"

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.models.openai_client import token_limit_names
 from minions_evals_mcp.models.registry import Provider
-from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated, Usage
+from minions_evals_mcp.models.replies import Completion, FailedReply, RefusedReply, Reply, TokenUsage, Truncated
 from tests.hang import HANG_S
 from tests.shared.models.asking import QUICK, ask, client_and_server
 
@@ -56,7 +56,7 @@ async def reply_to(provider: Provider, body: JsonValue | bytes) -> Reply:
 )
 async def test_a_body_of_the_wrong_shape_is_malformed_and_never_an_answer(provider: Provider, body: JsonValue) -> None:
     reply = await reply_to(provider, body)
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert reply.kind == "malformed"
     assert reply.reason.startswith("malformed reply: ")
 
@@ -87,12 +87,12 @@ async def test_what_a_cache_served_or_kept_counts_among_the_tokens_read() -> Non
     tokens: Object = {**TOKENS, "cache_read_input_tokens": 10, "cache_creation_input_tokens": 20}
     reply = await reply_to("anthropic", message(usage=tokens, model="claude-opus-4-7"))
     assert isinstance(reply, Completion)
-    assert reply.usage == Usage(33, 2, cache_read_tokens=10, cache_write_tokens=20)
+    assert reply.usage == TokenUsage(33, 2, cache_read_tokens=10, cache_write_tokens=20)
     assert reply.cost_usd == pytest.approx((3 * 5 + 2 * 25 + 10 * 0.5 + 20 * 6.25) / 1e6)
     used: Object = {"prompt_tokens": 30, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 10}}
     reply = await reply_to("openai", chat(usage=used))
     assert isinstance(reply, Completion)
-    assert reply.usage == Usage(30, 2, cache_read_tokens=10)
+    assert reply.usage == TokenUsage(30, 2, cache_read_tokens=10)
 
 
 async def test_a_context_window_that_ran_out_is_a_truncation() -> None:
@@ -106,7 +106,7 @@ async def test_tokens_that_were_all_spent_on_thinking_are_a_truncation_without_t
 
 
 async def test_a_content_filter_is_a_refusal() -> None:
-    assert isinstance(await reply_to("openai", chat(content="Par", finish="content_filter")), Refused)
+    assert isinstance(await reply_to("openai", chat(content="Par", finish="content_filter")), RefusedReply)
 
 
 async def test_an_answer_that_names_no_model_is_that_of_the_model_asked() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from minions_evals_mcp.models.registry import ModelRef, Models, Provider
-from minions_evals_mcp.models.replies import Completion, Failed
+from minions_evals_mcp.models.replies import Completion, FailedReply
 from minions_evals_mcp.models.reply_limits import MOST_BYTES, same_host
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import FakeSettings, serving
@@ -27,8 +27,8 @@ async def test_a_reply_that_unpacks_to_too_much_is_not_read_to_its_end(provider:
         reply = await client.complete(replace(ask(2), stream=stream), deadline_s=HANG_S)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert isinstance(warm, Failed)
-    assert isinstance(reply, Failed)
+    assert isinstance(warm, FailedReply)
+    assert isinstance(reply, FailedReply)
     assert (reply.kind, reply.reason) == ("permanent", "the reply is longer than 16 MB")
     assert server.requests == 2, "it is not asked again"
     assert peak < 2.5 * MOST_BYTES
@@ -38,7 +38,7 @@ async def test_a_reply_that_unpacks_to_too_much_is_not_read_to_its_end(provider:
 async def test_the_key_is_not_sent_on_to_another_host(provider: Provider) -> None:
     async with client_and_server(provider, FakeSettings(predirect=1.0)) as (client, server):
         reply = await client.complete(ask(), deadline_s=HANG_S)
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert reply.kind == "permanent"
     assert "redirects to another place, http://127.0.0.2:" in reply.reason
     assert server.requests == 1, "127.0.0.2 is this machine, too, and was not asked"
@@ -52,14 +52,14 @@ async def test_vectors_have_the_same_limits() -> None:
         ):
             client = models.embeddings(ModelRef("openai", "any"))
             reply = await client.complete(replace(ask(), user='["text"]'), deadline_s=HANG_S)
-        assert isinstance(reply, Failed)
+        assert isinstance(reply, FailedReply)
         assert said in reply.reason
 
 
 async def test_the_limit_can_be_set() -> None:
     async with client_and_server("anthropic", settings=replace(QUICK, reply_bytes=100)) as (client, _):
         reply = await client.complete(ask(), deadline_s=HANG_S)
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert "longer than 0 MB" in reply.reason
 
 
@@ -68,7 +68,7 @@ async def test_the_limit_can_be_set() -> None:
 async def test_no_text_for_no_tokens_is_no_answer(provider: Provider, stream: bool) -> None:
     async with client_and_server(provider, FakeSettings(pnothing=1.0)) as (client, server):
         reply = await client.complete(replace(ask(), stream=stream), deadline_s=HANG_S)
-    assert isinstance(reply, Failed)
+    assert isinstance(reply, FailedReply)
     assert reply.kind == "empty"
     assert reply.reason.startswith("it answered with no text, and with 0 completion tokens")
     assert server.requests == 2, "once more, for it may have been a hiccup, and no oftener"

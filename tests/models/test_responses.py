@@ -16,10 +16,10 @@ from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell
 from minions_evals_mcp.interop.promptfoo_config.config import read_config
-from minions_evals_mcp.models.faults import Fault
+from minions_evals_mcp.models.faults import AttemptFault
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ProviderSettings
-from minions_evals_mcp.models.replies import Completion, Refused, Truncated
+from minions_evals_mcp.models.replies import Completion, RefusedReply, Truncated
 from minions_evals_mcp.models.responses import read_response
 from tests.hang import HANG_S
 from tests.shared.targets.application import Asked as Heard
@@ -130,11 +130,11 @@ def test_a_refusal_a_cut_and_what_failed_are_told_apart() -> None:
     cut = read_response(
         json.dumps(body(text("a"), status="incomplete", incomplete_details={"reason": "max_output_tokens"})).encode()
     )
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedReply)
     assert refused.explanation == "no"
     assert isinstance(cut, Truncated)
     for broken in (body(), body(status="failed", error={"message": "out of order"}), {"output": 3}):
-        assert isinstance(read_response(json.dumps(broken).encode()), Fault)
+        assert isinstance(read_response(json.dumps(broken).encode()), AttemptFault)
 
 
 def test_its_models_cost_what_they_cost_elsewhere() -> None:

@@ -7,10 +7,10 @@ from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.operations.fields import fields_at, written
 from minions_evals_mcp.operations.table import TABLE, Offer
-from minions_evals_mcp.presentation.operations_table import ARGUMENTS, OPERATIONS, OPTIONS, Row
+from minions_evals_mcp.presentation.operations_table import ARGUMENTS, OPERATIONS, OPTIONS, AdvisedOperation
 
 
-def _is_positional(row: Row, offer: Offer) -> bool:
+def _is_positional(row: AdvisedOperation, offer: Offer) -> bool:
     """Whether the row is of the command with its id: without one some commands list instead."""
     return bool(row.positions) == any(name.isupper() for name in offer.names.values())
 

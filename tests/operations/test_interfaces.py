@@ -13,13 +13,13 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.cli.command_lines import build
-from minions_evals_mcp.cli.derived import Given
+from minions_evals_mcp.cli.derived import GivenOptions
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.messages.payloads import KINDS, payload_as
 from minions_evals_mcp.operations.fields import OfferedField, fields_at, offer_at
 from minions_evals_mcp.operations.table import DEFAULTS, INTERFACES, LEFT_OUT, TABLE, Interface, Offer, Operation
 from minions_evals_mcp.server.catalogue import CATALOGUE
-from minions_evals_mcp.server.edge.derived import Derived, Starting, Waiting, beside
+from minions_evals_mcp.server.edge.derived import DerivedArguments, Starting, WaitingArguments, beside
 from minions_evals_mcp.server.graphql import inputs
 from minions_evals_mcp.server.graphql.derived import REF, DerivedInput
 from minions_evals_mcp.server.graphql.schema import graphql_schema
@@ -100,12 +100,12 @@ def input_class(operation: Operation) -> type[DerivedInput]:
 
 def asked_at_cli(operation: Operation, given: Mapping[str, Any]) -> BaseModel:
     defaults = {offered.field: offered.default for offered in fields_at(operation, "cli")}
-    return Given(operation, {**defaults, **given}).request(operation.request)
+    return GivenOptions(operation, {**defaults, **given}).request(operation.request)
 
 
 def asked_at_mcp(operation: Operation, given: Mapping[str, Any]) -> BaseModel:
     arguments = CATALOGUE[offer_at(operation, "mcp").name].arguments
-    assert issubclass(arguments, Derived)
+    assert issubclass(arguments, DerivedArguments)
     names = {offered.field: to_camel(offered.name) for offered in fields_at(operation, "mcp")}
     return arguments.model_validate({names[name]: value for name, value in given.items()}).request(operation.request)
 
@@ -217,10 +217,10 @@ def test_a_tool_has_each_field_with_its_bounds_and_description_and_what_follows_
     operation = TABLE[name]
     tool = offer_at(operation, "mcp").name
     arguments = CATALOGUE[tool].arguments
-    assert issubclass(arguments, Derived)
+    assert issubclass(arguments, DerivedArguments)
     taken = {offered.name for offered in fields_at(operation, "mcp")}
     assert arguments.model_fields.keys() == taken | beside(operation)
-    assert issubclass(arguments, Waiting) is operation.long_running
+    assert issubclass(arguments, WaitingArguments) is operation.long_running
     assert issubclass(arguments, Starting) is (operation.long_running and operation.dry_run)
     assert (tool in STARTING) is operation.long_running
     _agree(operation, "mcp", arguments)

@@ -8,15 +8,15 @@ from dataclasses import replace
 from rich.console import Console
 
 from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading
-from minions_evals_mcp.engine.answers.run_diff import CaseChange, Measured, RunDiff, Totals
+from minions_evals_mcp.engine.answers.run_diff import CaseChange, CaseMeasure, RunDiff, RunTotals
 from minions_evals_mcp.report.diffs import LONGEST, diff_view
 from minions_evals_mcp.scoring.word_diff import word_diff
 
 
 def drawn(before: str, after: str) -> str:
     """The line that shows how one output became the other."""
-    totals = Totals(run_id="r", version=None, score=None, passed=0, trials=0)
-    measured = Measured(score=1, passed=2, trials=2)
+    totals = RunTotals(run_id="r", version=None, score=None, passed=0, trials=0)
+    measured = CaseMeasure(score=1, passed=2, trials=2)
     change = CaseChange(
         test_case_id="c", title="c", kind="worse", before=measured, after=replace(measured, score=0.5),
         loss=0.5, output_diff=word_diff(before, after),
@@ -56,8 +56,8 @@ def test_a_change_without_end_is_cut() -> None:
 
 def test_no_line_is_wider_than_the_terminal_or_breaks_a_word_and_no_id_is_cut() -> None:
     ident = "0f2dc45d-5634-481c-81ba-3666232d9eff"
-    totals = Totals(run_id=ident, version="support/prompt@2", score=0.5, passed=10, trials=20)
-    measured = Measured(score=1, passed=1, trials=1)
+    totals = RunTotals(run_id=ident, version="support/prompt@2", score=0.5, passed=10, trials=20)
+    measured = CaseMeasure(score=1, passed=1, trials=1)
     change = CaseChange(
         test_case_id="c/1", title="A customer who writes everything into the subject line and then goes on and on",
         kind="newly-failing", before=measured, after=replace(measured, score=0, passed=0), loss=1,

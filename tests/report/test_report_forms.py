@@ -21,7 +21,7 @@ from justhtml import JustHTML
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from minions_evals_mcp.engine.answers.report_values import TrendPoint
+from minions_evals_mcp.engine.answers.report_values import ReportTrendPoint
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.charts.trend import trend_chart
@@ -280,8 +280,10 @@ def test_what_cannot_be_seen_is_spelled_out() -> None:
     assert revealed("a\u202eb\x1b[1m\r\nc\td\ud800") == "a⟨U+202E⟩b⟨U+001B⟩[1m\nc\td⟨U+D800⟩"
 
 
-def point(score: float, *, new_series: bool = False, is_regression: bool = False, at: datetime = START) -> TrendPoint:
-    return TrendPoint(
+def point(
+    score: float, *, new_series: bool = False, is_regression: bool = False, at: datetime = START
+) -> ReportTrendPoint:
+    return ReportTrendPoint(
         run_id="r", at=at, score=score, interval=(max(0.0, score - 0.1), min(1.0, score + 0.1)), passed=1, total=2, version=None,
         new_series=new_series, is_regression=is_regression,
     )  # fmt: skip

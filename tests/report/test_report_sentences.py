@@ -10,7 +10,7 @@ import pytest
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading
 from minions_evals_mcp.engine.answers.report_data import find_subject
-from minions_evals_mcp.engine.answers.run_before import Before
+from minions_evals_mcp.engine.answers.run_before import RunBefore
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
@@ -25,7 +25,7 @@ from tests.workshop import answer as recorded
 
 def test_a_score_that_has_not_moved_needs_no_cause_and_may_not_be_noise() -> None:
     same = PairReading(before="r", after="s", verdict="inconclusive", basis="test", cases=4, interval=(-0.5, 0.5))
-    since = Before(run_id="r", at=START, score=1, reading=same, changed=())
+    since = RunBefore(run_id="r", at=START, score=1, reading=same, changed=())
     assert since_words(since).partition(". ")[2] == "Nothing that we can see changed."
     fell = same.model_copy(update={"delta": -0.5, "worse": 2, "p_value": 0.5})
     moved = since_words(since.model_copy(update={"reading": fell}))

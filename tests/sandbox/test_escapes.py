@@ -12,7 +12,7 @@ import pytest
 
 from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.checks import Broke, Language, Ran
+from minions_evals_mcp.scoring.checks import Language, Ran, SnippetError
 from tests.hang import HANG_S
 from tests.sandbox.attempts import JAVASCRIPT, PYTHON, STANDARD_PYTHON
 from tests.shared.cli.terminal import inherited
@@ -36,7 +36,7 @@ def aimed(code: str, folder: Path, port: int) -> str:
     return found.replace("@PORT", str(port))
 
 
-def escaped(found: Ran | Broke) -> bool:
+def escaped(found: Ran | SnippetError) -> bool:
     """Whether the answer holds what no snippet can know, or says that it got out."""
     told = json.dumps(found.value) if isinstance(found, Ran) else found.error
     return any(secret in told for secret in (SECRET, inherited()["PATH"])) or told == '"escaped"'

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.limits import DEEPEST_RESULT, Limits, returned
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.sandbox.worker import Worker, WorkerDiedError, Workers
-from minions_evals_mcp.scoring.checks import Broke, Language, Ran, SnippetNeed
+from minions_evals_mcp.scoring.checks import Language, Ran, SnippetError, SnippetNeed
 from tests.hang import HANG_S
 
 pytestmark = pytest.mark.anyio
@@ -138,7 +139,7 @@ async def test_what_people_write_in_javascript_works(snippets: Snippets, code: s
 )
 async def test_what_the_interpreter_lacks_is_refused_by_name(unconfined: Snippets, code: str, said: str) -> None:
     found = await unconfined.run("python", f"print('begun')\n{code}", {"data": [1]})
-    assert isinstance(found, Broke)
+    assert isinstance(found, SnippetError)
     assert found.kind == "unsupported"
     assert said in found.error
 
@@ -193,8 +194,12 @@ async def test_python_has_its_standard_library(snippets: Snippets) -> None:
 async def test_what_code_is_denied_is_named_whatever_it_makes_of_it(snippets: Snippets) -> None:
     for code, denied in DENIED.items():
         found = await snippets.run("python", code, {})
-        assert isinstance(found, Broke)
-        assert (found.kind, denied in found.error, "trust-code" in found.error) == ("unsupported", True, True), found
+        assert isinstance(found, SnippetError)
+        assert (found.kind, denied in found.error, str(argument("trust_code")) in found.error) == (
+            "unsupported",
+            True,
+            True,
+        ), found
 
 
 @pytest.mark.parametrize(
@@ -215,7 +220,7 @@ async def test_what_real_python_lacks_as_well_is_the_codes_own_fault(
 ) -> None:
     for runs in (snippets, unconfined):
         found = await runs.run("python", code, {})
-        assert isinstance(found, Broke)
+        assert isinstance(found, SnippetError)
         assert (found.kind, found.name) == ("raised", name), found
 
 
@@ -248,7 +253,7 @@ async def test_a_failure_says_what_and_in_which_line(
     snippets: Snippets, language: Language, code: str, kind: str, said: str
 ) -> None:
     found = await snippets.run(language, code, {}, limits=BRIEF)
-    assert isinstance(found, Broke)
+    assert isinstance(found, SnippetError)
     assert (found.kind, said in found.error) == (kind, True), found
 
 
@@ -272,7 +277,7 @@ async def test_waiting_is_no_computing_and_has_a_limit_of_its_own(snippets: Snip
     waits = "import time\ntime.sleep(0.3)\n7"
     assert await snippets.run("python", waits, {}, limits=BRIEF) == Ran(7)
     found = await snippets.run("python", waits.replace("0.3", "600"), {}, limits=Limits(wall_seconds=0.3))
-    assert found == Broke("time-limit", "it had not ended after 0.3 s")
+    assert found == SnippetError("time-limit", "it had not ended after 0.3 s")
 
 
 async def test_code_before_a_snippet_is_no_fault_of_it(snippets: Snippets) -> None:
@@ -280,9 +285,9 @@ async def test_code_before_a_snippet_is_no_fault_of_it(snippets: Snippets) -> No
     wrong = await snippets.run("python", "assert double(2) == 4", {}, before="def double(x): return x")
     unread = await snippets.run("python", "assert double(2) == 4", {}, before="Sorry, I cannot do that.")
     assert fine == Ran(None)
-    assert isinstance(wrong, Broke)
+    assert isinstance(wrong, SnippetError)
     assert (wrong.kind, wrong.name) == ("raised", "AssertionError")
-    assert isinstance(unread, Broke)
+    assert isinstance(unread, SnippetError)
     assert (unread.kind, unread.name) == ("raised", "SyntaxError")
     assert unread.error.startswith("the code before: line 1: ")
 
@@ -290,7 +295,7 @@ async def test_code_before_a_snippet_is_no_fault_of_it(snippets: Snippets) -> No
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_code_that_is_too_long_is_refused(snippets: Snippets, language: Language) -> None:
     found = await snippets.run(language, "1 " * 60_000, {})
-    assert found == Broke("unsupported", "code of more than 100,000 characters")
+    assert found == SnippetError("unsupported", "code of more than 100,000 characters")
 
 
 async def test_odd_characters_reach_both_languages_whole(snippets: Snippets) -> None:
@@ -317,10 +322,10 @@ async def test_what_one_of_several_snippets_does_is_nothing_to_the_others(langua
     async with Snippets(limits=BRIEF) as snippets:
         found = await snippets.fetch(needs)
     loops, spoilt, *others = (found[need] for need in needs)
-    assert isinstance(loops, Broke)
+    assert isinstance(loops, SnippetError)
     assert loops.kind == "time-limit"
     assert spoilt == Ran(7)
-    assert isinstance(others.pop(1), Broke)
+    assert isinstance(others.pop(1), SnippetError)
     assert others == [Ran(number + 1) for number in range(1, 40)]
 
 
@@ -429,8 +434,8 @@ def test_a_result_is_bounded_whatever_it_shares_or_holds() -> None:
     kinds = [
         found.kind
         for found in (returned(one, BRIEF) for one in (shared, ["x" * 1_001], [0] * 1_001))
-        if isinstance(found, Broke)
+        if isinstance(found, SnippetError)
     ]
     assert kinds == ["output-limit"] * 3
-    assert isinstance(returned(own, BRIEF), Broke)
-    assert isinstance(returned({True: 1}, BRIEF), Broke)
+    assert isinstance(returned(own, BRIEF), SnippetError)
+    assert isinstance(returned({True: 1}, BRIEF), SnippetError)

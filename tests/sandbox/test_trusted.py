@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.sandbox import trusted_python
 from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.checks import Broke, Language, Ran
+from minions_evals_mcp.scoring.checks import Language, Ran, SnippetError
 from tests.hang import HANG_S
 from tests.sandbox.daemon import daemon, is_gone, linux
 
@@ -58,7 +58,7 @@ async def test_the_real_python_runs(snippets: Snippets, code: str, value: object
 async def test_the_real_node_runs(snippets: Snippets, code: str, value: object) -> None:
     found = await snippets.run("javascript", code, {"data": [1, 2]})
     if value is None and "require" in code:
-        assert isinstance(found, Broke)  # a snippet is no module
+        assert isinstance(found, SnippetError)  # a snippet is no module
     else:
         assert found == Ran(value)  # pyright: ignore[reportArgumentType]  as above
 
@@ -84,14 +84,14 @@ async def test_a_failure_says_what(language: Language, code: str, kind: str, sai
     async with Snippets(trusted=True, limits=BRIEF) as snippets:
         with anyio.fail_after(HANG_S):
             found = await snippets.run(language, code, {})
-    assert isinstance(found, Broke)
+    assert isinstance(found, SnippetError)
     assert (found.kind, said in found.error) == (kind, True), found
 
 
 async def test_a_snippet_that_waits_and_does_not_compute_is_ended_by_the_clock() -> None:
     async with Snippets(trusted=True, limits=Limits(wall_seconds=0.3)) as snippets:
         found = await snippets.run("python", "import time\ntime.sleep(600)", {})
-    assert found == Broke("time-limit", "it had not ended after 0.3 s")
+    assert found == SnippetError("time-limit", "it had not ended after 0.3 s")
 
 
 @linux
@@ -106,7 +106,7 @@ async def test_what_a_snippet_started_is_killed_with_it(tmp_path: Path) -> None:
             while any(running(pid) == "sleep" for pid in (first, second)):
                 await anyio.lowlevel.checkpoint()
     assert ended == Ran(1)
-    assert isinstance(stuck, Broke)
+    assert isinstance(stuck, SnippetError)
 
 
 @linux
@@ -118,7 +118,7 @@ async def test_a_daemon_that_a_snippet_started_is_killed_with_it(tmp_path: Path)
             stuck = await snippets.run("python", f"{daemon(tmp_path / 'second')}\nwhile True: pass", {})
             await is_gone(tmp_path / "second")
     assert ended == Ran(1)
-    assert isinstance(stuck, Broke)
+    assert isinstance(stuck, SnippetError)
 
 
 def running(pid: str) -> str:

@@ -18,7 +18,7 @@ from minions_evals_mcp.scoring.max_score import (
     MaxScore,
     NamedScores,
     OutputScores,
-    Selection,
+    SelectedOutput,
     max_score_of,
     parted,
     select,
@@ -37,14 +37,14 @@ def scored(*scores: float | None) -> list[OutputScores]:
     return [output(("contains", one)) for one in scores]
 
 
-def selection(outputs: list[OutputScores], **config: JsonValue) -> Selection:
+def selection(outputs: list[OutputScores], **config: JsonValue) -> SelectedOutput:
     """The selection under that `value`."""
     found = select(outputs, MaxScore.model_validate(config))
-    assert isinstance(found, Selection), found
+    assert isinstance(found, SelectedOutput), found
     return found
 
 
-def aggregates(found: Selection) -> list[float]:
+def aggregates(found: SelectedOutput) -> list[float]:
     return [one.named_scores.max_score for one in found.standings]
 
 
@@ -294,14 +294,14 @@ def test_no_score_that_rises_lowers_an_aggregate_or_loses_the_selection(
     outputs: list[OutputScores], config: MaxScore, data: st.DataObject
 ) -> None:
     before = select(outputs, config)
-    assert isinstance(before, Selection)
+    assert isinstance(before, SelectedOutput)
     at = before.selected if before.selected is not None else 0
     part = data.draw(st.integers(0, len(outputs[at].components) - 1))
     old = outputs[at].components[part]
     risen = [*outputs[at].components]
     risen[part] = Component(old.type, data.draw(st.floats(old.score or 0.0, 1)))
     after = select([*outputs[:at], outputs[at]._replace(components=tuple(risen)), *outputs[at + 1 :]], config)
-    assert isinstance(after, Selection)
+    assert isinstance(after, SelectedOutput)
     assert after.standings[at].named_scores.max_score >= before.standings[at].named_scores.max_score
     assert before.selected is None or after.selected == before.selected
 
@@ -317,7 +317,7 @@ def test_of_the_same_output_several_times_the_first_is_selected(
     one: OutputScores, times: int, config: MaxScore
 ) -> None:
     found = select([one] * times, config)
-    assert isinstance(found, Selection)
+    assert isinstance(found, SelectedOutput)
     assert found.selected in {0, None}
     assert found.selected == 0 or config.threshold is not None
 
@@ -326,8 +326,8 @@ def test_of_the_same_output_several_times_the_first_is_selected(
 def test_a_threshold_only_ever_takes_the_selection_away(outputs: list[OutputScores], config: MaxScore) -> None:
     free = select(outputs, config.model_copy(update={"threshold": None}))
     held = select(outputs, config)
-    assert isinstance(free, Selection)
-    assert isinstance(held, Selection)
+    assert isinstance(free, SelectedOutput)
+    assert isinstance(held, SelectedOutput)
     assert free.selected is not None
     assert held.selected in {free.selected, None}
     highest = free.standings[free.selected].named_scores.max_score

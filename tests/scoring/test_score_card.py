@@ -25,8 +25,8 @@ from minions_evals_mcp.scoring.score_card import (
     mean,
     score_card,
 )
-from minions_evals_mcp.scoring.score_changes import Change, Effect, Figure, card_changes, change
-from minions_evals_mcp.scoring.score_matrix import Cell, Matrix, custom_score, figure_text, score_matrices
+from minions_evals_mcp.scoring.score_changes import Effect, Figure, FigureChange, card_changes, change
+from minions_evals_mcp.scoring.score_matrix import ScoreCell, ScoreMatrix, custom_score, figure_text, score_matrices
 
 ROWS: tuple[Row, ...] = (
     {"id": "a", "ok": True, "kind": False, "tone": 4, "length": 10, "note": "x"},
@@ -180,7 +180,7 @@ def test_booleans_turned_round_make_the_rest_to_a_hundred(cells: list[bool]) -> 
 def test_a_custom_score_has_a_score_and_may_have_matrices() -> None:
     assert custom_card(custom_score({"score": 3})) == ScoreCard(score=3.0, unit="number")
     found = custom_card(custom_score({"score": 0.5, "score_matrix": [[[1, "a"]]]}))
-    assert found.score_matrix == (Matrix(rows=((Cell(value=1.0), Cell(value="a")),)),)
+    assert found.score_matrix == (ScoreMatrix(rows=((ScoreCell(value=1.0), ScoreCell(value="a")),)),)
     assert custom_score({"score": 1, "score_matrix": None}).score_matrix == ()
 
 
@@ -201,7 +201,7 @@ def test_what_is_no_score_is_refused(given: JsonValue, said: str) -> None:
         custom_score(given)
 
 
-def values(matrix: Matrix) -> list[list[Figure]]:
+def values(matrix: ScoreMatrix) -> list[list[Figure]]:
     return [[cell.value for cell in row] for row in matrix.rows]
 
 
@@ -312,7 +312,7 @@ def test_a_change_there_and_back_is_good_once_and_bad_once(before: float, after:
 
 
 def test_a_difference_beyond_every_float_still_has_its_sign() -> None:
-    assert change(-1.5e308, 1.5e308) == Change(
+    assert change(-1.5e308, 1.5e308) == FigureChange(
         before=-1.5e308, after=1.5e308, delta=None, positive_metric=True, effect="better"
     )
 

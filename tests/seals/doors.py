@@ -205,6 +205,8 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/prompts": ({}, {"id": "p"}, {"version": "v1"}),
     "/promote": ({"id": "run-v2:c8"}, {"id": "v1/1", "run": "run-v2", "at": "9.1"}),
     "/costs": ({}, {"days": "90"}),
+    "/find": ({}, {"q": "TOLD"}),
+    "/stop": ({"id": "run-human"},),
     "/audit": ({}, {"id": "b"}, {"id": "open-b"}),
     "/outbox": ({}, {"before": "9999"}),
     "/report": tuple({"id": run} for run in RUNS),

@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.seals.seal import unseal
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.graphql.context import Context
 from minions_evals_mcp.server.graphql.schema import graphql_schema
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.session.opened import ServerSession
 from minions_evals_mcp.store.connection import open_raw
 from minions_evals_mcp.store.veil import statements
 from minions_evals_mcp.view.app import routes
@@ -226,7 +226,7 @@ async def test_no_query_says_anything_sealed(folder: Path, *, is_sealed: bool) -
         declared = build_schema(schema.as_str()).get_type(kind.title())
         assert isinstance(declared, GraphQLObjectType)
         assert set(declared.fields) == set(known)
-    async with Session(lambda: opened(config_in(folder))).open() as session:
+    async with ServerSession(lambda: opened(config_in(folder))).open() as session:
         for kind, known in parts.items():
             for asked in known.values() if is_sealed or kind == "query" else ():
                 for one in asked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from minions_evals_mcp.server.catalogue import CATALOGUE, Entry
+from minions_evals_mcp.server.catalogue import CATALOGUE, ToolEntry
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "mcp-server.md"
 TABLE = re.compile(r"\| tool \| what it does \|.*?\n(?!\|)", re.DOTALL)
@@ -17,7 +17,7 @@ def table() -> str:
     return "\n".join(["| tool | what it does |", "|---|---|", *rows, ""])
 
 
-def _does(entry: Entry) -> str:
+def _does(entry: ToolEntry) -> str:
     return entry.description.partition("\n")[0] + ("" if entry.writes else " *Reads only.*")
 
 

@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.edge.argument_types import LISTED
-from minions_evals_mcp.server.options import Options, read_options
+from minions_evals_mcp.server.options import ServerOptions, read_options
 from tests.server.write_schemas import KEPT, made
 from tests.shared.server.hosts import Host, hosted, tokens_in
 from tests.workshop import config_in
@@ -100,7 +100,7 @@ def test_every_type_of_record_can_be_listed() -> None:
 
 
 async def test_read_only_hides_every_tool_that_writes_and_refuses_it_by_name(tmp_path: Path) -> None:
-    async with hosted(config_in(tmp_path), options=Options(read_only=True)) as host:
+    async with hosted(config_in(tmp_path), options=ServerOptions(read_only=True)) as host:
         names = {tool.name for tool in await tools_of(host)}
         assert names == {name for name, entry in CATALOGUE.items() if not entry.writes}
         said = await host.refused("save_records", records=[])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import closing
-from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +13,7 @@ import anyio
 
 from minions_evals_mcp.store.connection import open_raw
 from tests.hang import HANG_S
+from tests.shared.cli.standby import STANDBYS
 from tests.shared.server.hosts import suite
 from tests.shared.server.wire import environment, wired
 
@@ -25,12 +25,12 @@ ENDS = ("stdin", signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 """How hosts end their server: a `-p` run of Claude Code closes stdin or interrupts, Codex terminates, a pipeline kills."""
 
 
-async def sessions(folder: Path, number: int, *, anew: bool = False) -> None:
+async def sessions(folder: Path, number: int) -> None:
     """So many headless sessions on one store: in each a rule-judged benchmark is run, and the host ends with its answer."""
     env = environment(folder)
     for session, end in enumerate(islice(cycle(ENDS), number)):
         more = {"waitSeconds": 20} if session >= number / 2 else {}  # by default the call waits until it is done
-        async with wired(env, anew=anew) as wire:
+        async with wired(env) as wire:
             if not session:
                 await wire.call("save_records", records=suite(CASES, bad=0))
             answer = await wire.call("run_benchmark", benchmarkId="b", idempotencyKey=f"session-{session}", **more)
@@ -54,5 +54,6 @@ async def test_no_run_is_open_after_headless_sessions(tmp_path: Path) -> None:
 
 if __name__ == "__main__":
     with TemporaryDirectory() as there:
-        anyio.run(partial(sessions, Path(there), int(sys.argv[1]), anew=True))
+        anyio.run(sessions, Path(there), int(sys.argv[1]))
+    STANDBYS.ended()
     sys.stdout.write(f"{sys.argv[1]} headless sessions, no run left open\n")

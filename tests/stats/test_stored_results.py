@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minions_evals_mcp.stats.stored_results import StoredOutput, looks_at, matched
+from minions_evals_mcp.stats.stored_results import ComparedOutput, looks_at, matched
 
 
-def outputs(*places: int) -> list[StoredOutput]:
-    return [StoredOutput(place, 1.0, passed=True) for place in places]
+def outputs(*places: int) -> list[ComparedOutput]:
+    return [ComparedOutput(place, 1.0, passed=True) for place in places]
 
 
-def places(a: list[StoredOutput], b: list[StoredOutput]) -> list[tuple[int, int]]:
+def places(a: list[ComparedOutput], b: list[ComparedOutput]) -> list[tuple[int, int]]:
     return [(before.place, after.place) for before, after in matched(a, b)]
 
 

@@ -102,7 +102,7 @@ async def test_rows_that_change_as_they_may_stay_whole(small_store: Path) -> Non
         inbox.finish(db, "m", {}, at=later)
         lease.advance(db, "events", 3)
         lease.advance(db, "events", 5)
-        lease.take(db, lease.Lease("me", "here", later), at=START)
+        lease.take(db, lease.AgentLease("me", "here", later), at=START)
         lease.release(db, "me")
         delivery.put_off(db, 1, "down", until=later)
         delivery.deliver(db, 1, at=later)

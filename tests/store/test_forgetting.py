@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Db, open_raw, sqlite
-from minions_evals_mcp.store.erasure.forgetting import Wanted, forget
+from minions_evals_mcp.store.erasure.forgetting import ErasureScope, forget
 from minions_evals_mcp.store.rows import TABLES, record_of, select
 from tests.shared.store.file_bytes import bytes_of
 
@@ -146,7 +146,7 @@ def test_a_canary_in_every_text_of_every_row_leaves_no_byte(small_store: Path, t
         }
         figures = db.execute("SELECT id, passed, total_score FROM test_run ORDER BY seq").fetchall()
     assert bytes_of(small_store).count(b"Zqxcanary") > 50
-    erased = forget(small_store, Wanted(told), at=NOW, by="ada")
+    erased = forget(small_store, ErasureScope(told), at=NOW, by="ada")
     assert sum(erased.rows.values()) > 20
     assert b"zqxcanary" not in bytes_of(small_store).lower()
     with closing(open_raw(small_store)) as db:
@@ -169,16 +169,16 @@ def test_escaped_texts_are_found(small_store: Path) -> None:
         db.execute("UPDATE event SET detail = ? WHERE seq = 1", (json.dumps({"text": "of Zqxcanary Löwe"}),))
 
     written(small_store, put)
-    assert forget(small_store, Wanted("canary löwe"), at=NOW, by="ada").rows == {"event": 1}
+    assert forget(small_store, ErasureScope("canary löwe"), at=NOW, by="ada").rows == {"event": 1}
     assert b"Zqxcanary" not in bytes_of(small_store)
 
 
 def test_what_is_a_word_of_the_format_is_refused_and_changes_nothing(small_store: Path) -> None:
     before = bytes_of(small_store)
     with pytest.raises(BadInputError, match="also a word of the stored format"):
-        forget(small_store, Wanted("scored"), at=NOW, by="ada")
+        forget(small_store, ErasureScope("scored"), at=NOW, by="ada")
     with pytest.raises(NotFoundError):
-        forget(small_store, Wanted(record="nobody"), at=NOW, by="ada")
+        forget(small_store, ErasureScope(record="nobody"), at=NOW, by="ada")
     assert len(bytes_of(small_store)) >= len(before) > 0
     with closing(open_raw(small_store, read_only=True)) as db:
         assert db.execute("SELECT count(*) FROM event WHERE type = 'content-forgotten'").fetchone() == (0,)
@@ -189,8 +189,8 @@ def test_what_is_older_than_a_day_loses_its_words_and_keeps_its_figures(small_st
         figures = db.execute("SELECT id, passed, total_score FROM test_run ORDER BY seq").fetchall()
         rationales = {text for (text,) in db.execute("SELECT rationale FROM eval_judgment")}
     assert rationales
-    assert not forget(small_store, Wanted(before=datetime(1960, 1, 1, tzinfo=UTC)), at=NOW, by="ada").rows
-    forget(small_store, Wanted(before=NOW + timedelta(days=9000)), at=NOW, by="ada")
+    assert not forget(small_store, ErasureScope(before=datetime(1960, 1, 1, tzinfo=UTC)), at=NOW, by="ada").rows
+    forget(small_store, ErasureScope(before=NOW + timedelta(days=9000)), at=NOW, by="ada")
     held = bytes_of(small_store)
     assert not [text for text in rationales if " " in text and text.encode() in held]
     with closing(open_raw(small_store, read_only=True)) as db:

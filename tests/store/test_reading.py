@@ -13,7 +13,7 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.queries.pages import listings
-from minions_evals_mcp.store.queries.pages.listings import Line
+from minions_evals_mcp.store.queries.pages.listings import RecordLine
 from minions_evals_mcp.store.rows import TABLES, record_of
 from tests.hang import HANG_S
 
@@ -24,7 +24,7 @@ async def test_a_line_of_a_list_says_what_its_record_says(small_store: Path, kin
         lines = await store.read(lambda db: listings.lines(db, kind, after=0, limit=50))
         page = await store.read(lambda db: records.page(db, kind, limit=50))
     assert lines
-    assert lines == [Line(seq, one.id, one.title, one.shown_status, one.updated_at) for seq, one in page]
+    assert lines == [RecordLine(seq, one.id, one.title, one.shown_status, one.updated_at) for seq, one in page]
 
 
 @pytest.mark.parametrize(

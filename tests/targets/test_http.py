@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
-from minions_evals_mcp.targets.http import HttpSettings, HttpTarget, Web, http_settings
+from minions_evals_mcp.targets.http import ApplicationConnections, HttpSettings, HttpTarget, http_settings
 from tests.hang import HANG_S
 from tests.shared.targets.application import Answering, Asked, application, reply
 
@@ -25,8 +25,8 @@ VERSION = Record("p@2", PromptVersion(content="Answer: {{question}}", version_nu
 
 
 @pytest.fixture
-async def web() -> AsyncGenerator[Web]:
-    async with Web() as opened:
+async def web() -> AsyncGenerator[ApplicationConnections]:
+    async with ApplicationConnections() as opened:
         yield opened
 
 
@@ -46,26 +46,28 @@ async def never(asked: Asked) -> bytes:
 
 
 async def produced(
-    web: Web, settings: HttpSettings, *, version: Record[PromptVersion] | None = None, timeout_ms: int | None = None,
+    web: ApplicationConnections, settings: HttpSettings, *, version: Record[PromptVersion] | None = None, timeout_ms: int | None = None,
     inputs: Json = INPUTS, deadline_s: float = 10,
 ) -> Observed | TargetErrored:  # fmt: skip
     with anyio.fail_after(HANG_S):
         return await HttpTarget(settings, web, deadline_s).produce(inputs, version, timeout_ms=timeout_ms)
 
 
-async def observed(web: Web, settings: HttpSettings, **asked: Json) -> Observed:
+async def observed(web: ApplicationConnections, settings: HttpSettings, **asked: Json) -> Observed:
     found = await produced(web, settings, **asked)  # pyright: ignore[reportArgumentType]  inputs only
     assert isinstance(found, Observed), found
     return found
 
 
-async def errored(web: Web, settings: HttpSettings, *, timeout_ms: int | None = None) -> TargetErrored:
+async def errored(
+    web: ApplicationConnections, settings: HttpSettings, *, timeout_ms: int | None = None
+) -> TargetErrored:
     found = await produced(web, settings, timeout_ms=timeout_ms)
     assert isinstance(found, TargetErrored), found
     return found
 
 
-async def test_the_inputs_are_posted_as_json_and_a_mapping_is_the_output_itself(web: Web) -> None:
+async def test_the_inputs_are_posted_as_json_and_a_mapping_is_the_output_itself(web: ApplicationConnections) -> None:
     async with application(saying(reply({"answer": "Because.", "sources": [1]}))) as app:
         found = await observed(web, HttpSettings(url=f"{app.url}/ask"))
     assert found.output == {"answer": "Because.", "sources": [1]}
@@ -83,12 +85,14 @@ async def test_the_inputs_are_posted_as_json_and_a_mapping_is_the_output_itself(
         (b"", {"output": ""}), (b"NaN", {"output": "NaN"}), (b'"\\ud800"', {"output": '"\\ud800"'}), (b"\xff", {"output": "\ufffd"}),
     ],
 )  # fmt: skip
-async def test_whatever_is_no_mapping_becomes_one_with_the_key_output(web: Web, body: bytes, output: Json) -> None:
+async def test_whatever_is_no_mapping_becomes_one_with_the_key_output(
+    web: ApplicationConnections, body: bytes, output: Json
+) -> None:
     async with application(saying(reply(body))) as app:
         assert (await observed(web, HttpSettings(url=app.url))).output == output
 
 
-async def test_selectors_read_output_tool_calls_and_usage(web: Web) -> None:
+async def test_selectors_read_output_tool_calls_and_usage(web: ApplicationConnections) -> None:
     answer: JsonValue = {
         "choices": [{"text": "Because."}], "steps": [{"name": "look", "args": {"q": 1}, "got": "x"}],
         "usage": {"in": 7, "out": 2, "usd": 0.5},
@@ -116,19 +120,21 @@ async def test_selectors_read_output_tool_calls_and_usage(web: Web) -> None:
         ({"usage": {"inputTokens": "answer"}}, 'answer is "x", no number'),
     ],
 )
-async def test_an_answer_without_what_was_selected_is_the_targets_error(web: Web, settings: Json, said: str) -> None:
+async def test_an_answer_without_what_was_selected_is_the_targets_error(
+    web: ApplicationConnections, settings: Json, said: str
+) -> None:
     async with application(saying(reply({"answer": "x"}))) as app:
         found = await errored(web, HttpSettings.model_validate({"url": app.url, **settings}))
     assert said in found.reason
     assert not found.fatal
 
 
-async def test_a_selector_on_an_answer_that_is_no_json_is_the_targets_error(web: Web) -> None:
+async def test_a_selector_on_an_answer_that_is_no_json_is_the_targets_error(web: ApplicationConnections) -> None:
     async with application(saying(reply(b"<html>oops</html>"))) as app:
         assert "its answer is no JSON: <html>oops" in (await errored(web, http_settings(f"{app.url}#a.b"))).reason
 
 
-async def test_a_template_is_filled_with_the_inputs_keeping_their_types(web: Web) -> None:
+async def test_a_template_is_filled_with_the_inputs_keeping_their_types(web: ApplicationConnections) -> None:
     template: JsonValue = {
         "q": "Q: {{question}}",
         "who": "{{customer}}",
@@ -140,7 +146,7 @@ async def test_a_template_is_filled_with_the_inputs_keeping_their_types(web: Web
     assert app.asked[0].json() == {"q": "Q: Why?", "who": {"name": "Ann"}, "name": "Ann", "all": [INPUTS, 1]}
 
 
-async def test_inputs_are_data_and_are_never_filled_again(web: Web) -> None:
+async def test_inputs_are_data_and_are_never_filled_again(web: ApplicationConnections) -> None:
     async with application(saying(reply("x"))) as app:
         settings = HttpSettings(url=f"{app.url}/?q={{{{question}}}}", input="{{question}}")
         await observed(web, settings, inputs={"question": "{{secret}}&b=/../#", "secret": "S"})
@@ -148,7 +154,7 @@ async def test_inputs_are_data_and_are_never_filled_again(web: Web) -> None:
     assert app.asked[0].path == "/?q=%7B%7Bsecret%7D%7D%26b%3D%2F..%2F%23"
 
 
-async def test_a_name_that_the_case_lacks_is_refused_and_nothing_is_sent(web: Web) -> None:
+async def test_a_name_that_the_case_lacks_is_refused_and_nothing_is_sent(web: ApplicationConnections) -> None:
     async with application(saying(reply("x"))) as app:
         for settings in (
             HttpSettings(url=app.url, input="{{no}}"),
@@ -161,13 +167,13 @@ async def test_a_name_that_the_case_lacks_is_refused_and_nothing_is_sent(web: We
     assert app.asked == []
 
 
-async def test_a_get_has_no_body(web: Web) -> None:
+async def test_a_get_has_no_body(web: ApplicationConnections) -> None:
     async with application(saying(reply("x"))) as app:
         await observed(web, HttpSettings(url=f"{app.url}/a?q={{{{question}}}}", method="GET"))
     assert (app.asked[0].method, app.asked[0].path, app.asked[0].body) == ("GET", "/a?q=Why%3F", b"")
 
 
-async def test_a_prompt_version_is_sent_rendered_with_its_id(web: Web) -> None:
+async def test_a_prompt_version_is_sent_rendered_with_its_id(web: ApplicationConnections) -> None:
     async with application(saying(reply("x"))) as app:
         plain = await produced(web, HttpSettings(url=app.url), version=VERSION)
         await produced(web, HttpSettings(url=app.url, input={"p": "{{prompt}}"}), version=VERSION)
@@ -181,7 +187,7 @@ async def test_a_prompt_version_is_sent_rendered_with_its_id(web: Web) -> None:
 
 @pytest.mark.parametrize(("method", "template"), [("POST", "{{question}}"), ("GET", None), ("GET", "{{prompt}}")])
 async def test_a_version_of_which_the_application_would_not_be_told_is_refused(
-    web: Web, method: str, template: str | None
+    web: ApplicationConnections, method: str, template: str | None
 ) -> None:
     settings = HttpSettings.model_validate({"url": "http://localhost", "method": method, "input": template})
     with pytest.raises(BadInputError, match=r"p@2"):
@@ -189,7 +195,7 @@ async def test_a_version_of_which_the_application_would_not_be_told_is_refused(
     HttpTarget(settings, web, 1).vet(None)
 
 
-async def test_headers_are_sent_and_secrets_stand_in_no_digest_and_no_repr(web: Web) -> None:
+async def test_headers_are_sent_and_secrets_stand_in_no_digest_and_no_repr(web: ApplicationConnections) -> None:
     async with application(saying(reply("x"))) as app:
         settings = HttpSettings(url=app.url, headers={"x-team": "evals"}, headers_from={"Authorization": "APP_TOKEN"})
         target = HttpTarget(settings, web, 5, {"Authorization": "Bearer S3CRET"})
@@ -207,14 +213,14 @@ async def test_headers_are_sent_and_secrets_stand_in_no_digest_and_no_repr(web: 
      ("408 Late", False, True), ("429 Slow", False, True), ("500 Oops", False, True), ("503 Busy", False, True)],
 )  # fmt: skip
 async def test_a_status_that_is_no_success_is_the_targets_error(
-    web: Web, status: str, *, fatal: bool, unanswered: bool
+    web: ApplicationConnections, status: str, *, fatal: bool, unanswered: bool
 ) -> None:
     async with application(saying(reply(b"too bad", status=status))) as app:
         found = await errored(web, HttpSettings(url=app.url))
     assert found == TargetErrored(f"{app.url}: HTTP {status[:3]}: too bad", fatal, unanswered)
 
 
-async def test_nobody_at_the_address_is_an_outage(web: Web) -> None:
+async def test_nobody_at_the_address_is_an_outage(web: ApplicationConnections) -> None:
     async with application(saying(b"")) as app:
         pass
     found = await errored(web, HttpSettings(url=app.url))
@@ -222,13 +228,15 @@ async def test_nobody_at_the_address_is_an_outage(web: Web) -> None:
     assert found.unanswered
 
 
-async def test_a_connection_that_breaks_off_is_an_outage(web: Web) -> None:
+async def test_a_connection_that_breaks_off_is_an_outage(web: ApplicationConnections) -> None:
     async with application(saying(b"HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\nhal")) as app:
         found = await errored(web, HttpSettings(url=app.url))
     assert found.unanswered
 
 
-async def test_beyond_the_cases_limit_the_application_has_timed_out_beyond_ours_it_is_an_outage(web: Web) -> None:
+async def test_beyond_the_cases_limit_the_application_has_timed_out_beyond_ours_it_is_an_outage(
+    web: ApplicationConnections,
+) -> None:
     async with application(never) as app:
         late = await produced(web, HttpSettings(url=app.url), timeout_ms=50)
         lost = await produced(web, HttpSettings(url=app.url), deadline_s=0.05)
@@ -238,12 +246,12 @@ async def test_beyond_the_cases_limit_the_application_has_timed_out_beyond_ours_
     assert lost == own == TargetErrored(f"{app.url} did not answer within 0.05 s", unanswered=True)
 
 
-async def test_an_answer_that_never_ends_is_given_up_at_the_size_limit(web: Web) -> None:
+async def test_an_answer_that_never_ends_is_given_up_at_the_size_limit(web: ApplicationConnections) -> None:
     async with application(saying(reply(b"x" * (MOST_BYTES + 1)))) as app:
         assert "longer than 16 MB" in (await errored(web, HttpSettings(url=app.url))).reason
 
 
-async def test_redirects_are_followed_on_the_same_host_with_method_and_body(web: Web) -> None:
+async def test_redirects_are_followed_on_the_same_host_with_method_and_body(web: ApplicationConnections) -> None:
     async with application(saying(reply(b"", status="307 There", location="/there"), reply("here"))) as app:
         found = await observed(web, HttpSettings(url=f"{app.url}/here"))
     assert found.output == {"output": "here"}
@@ -253,7 +261,9 @@ async def test_redirects_are_followed_on_the_same_host_with_method_and_body(web:
     ]
 
 
-async def test_redirects_to_another_host_or_port_are_not_followed_and_no_header_goes_there(web: Web) -> None:
+async def test_redirects_to_another_host_or_port_are_not_followed_and_no_header_goes_there(
+    web: ApplicationConnections,
+) -> None:
     async with application(saying(reply("stolen"))) as other:
         for elsewhere in (f"{other.url}/x", "http://localhost/", "file:///etc/passwd", ""):
             async with application(saying(reply(b"", status="302 There", location=elsewhere))) as app:
@@ -263,13 +273,13 @@ async def test_redirects_to_another_host_or_port_are_not_followed_and_no_header_
     assert other.asked == []
 
 
-async def test_a_redirect_that_would_drop_the_body_or_goes_in_circles_is_an_error(web: Web) -> None:
+async def test_a_redirect_that_would_drop_the_body_or_goes_in_circles_is_an_error(web: ApplicationConnections) -> None:
     async with application(saying(reply(b"", status="302 There", location="/x"))) as app:
         assert "redirects a POST" in (await errored(web, HttpSettings(url=app.url))).reason
         assert "more than 5 times" in (await errored(web, HttpSettings(url=app.url, method="GET"))).reason
 
 
-async def test_no_cookie_of_one_case_reaches_another(web: Web) -> None:
+async def test_no_cookie_of_one_case_reaches_another(web: ApplicationConnections) -> None:
     async with application(saying(reply("x", set_cookie="who=first"))) as app:
         for _ in range(2):
             await observed(web, HttpSettings(url=app.url))

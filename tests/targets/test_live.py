@@ -18,8 +18,8 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.prices import cost_usd
 from minions_evals_mcp.models.registry import Provider
-from minions_evals_mcp.models.replies import Usage
-from minions_evals_mcp.targets.function.task import Task, python_target
+from minions_evals_mcp.models.replies import TokenUsage
+from minions_evals_mcp.targets.function.task import FunctionTask, python_target
 from minions_evals_mcp.targets.live import MAX_TOKENS, ModelTarget
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import FakeSettings, Server
@@ -46,7 +46,7 @@ async def model(
 
 
 async def produced(
-    target: ModelTarget | Task,
+    target: ModelTarget | FunctionTask,
     inputs: Json = INPUTS,
     content: str | None = None,
     *,
@@ -57,7 +57,7 @@ async def produced(
 
 
 async def observed(
-    target: ModelTarget | Task,
+    target: ModelTarget | FunctionTask,
     inputs: Json = INPUTS,
     content: str | None = None,
     *,
@@ -68,7 +68,7 @@ async def observed(
     return found
 
 
-async def errored(target: ModelTarget | Task, *, timeout_ms: int | None = None) -> TargetErrored:
+async def errored(target: ModelTarget | FunctionTask, *, timeout_ms: int | None = None) -> TargetErrored:
     found = await produced(target, timeout_ms=timeout_ms)
     assert isinstance(found, TargetErrored), found
     return found
@@ -121,7 +121,7 @@ async def test_tokens_latency_and_cost_are_observed(provider: Provider) -> None:
     assert (found.input_tokens, found.output_tokens) == (len("Where is REF-000007?") // 4 + 8, len(text) // 4 + 4)
     assert found.latency_ms is not None
     assert found.latency_ms >= 20
-    usage = Usage(found.input_tokens or 0, found.output_tokens or 0)
+    usage = TokenUsage(found.input_tokens or 0, found.output_tokens or 0)
     assert found.cost_usd == cost_usd(provider, "claude-haiku-4-5", usage)
     assert found.cost_usd or provider != "anthropic"
     assert found.produced_by == f"{provider}:claude-haiku-4-5"
@@ -198,7 +198,7 @@ async def test_the_digest_of_a_model_target_is_its_provider_model_and_parameters
         assert len({one.digest(), replace(one, model="x").digest(), other.digest()}) == 3
 
 
-def function(name: str, *, deadline_s: float = HANG_S, width: int = 1) -> Task:
+def function(name: str, *, deadline_s: float = HANG_S, width: int = 1) -> FunctionTask:
     return python_target(f"tests.targets.callables:{name}", deadline_s=deadline_s, width=width)
 
 

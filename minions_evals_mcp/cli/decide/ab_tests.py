@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue, ValidationError
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.gates import BROKEN
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, say, session
@@ -25,7 +25,7 @@ async def ab_test(
     case: str,
     /,
     *cases: str,
-    given: Given,
+    given: GivenOptions,
     embedder: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:

@@ -12,7 +12,7 @@ from typing import IO, Annotated
 
 from cyclopts import Parameter, validators
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.agreeing import vet_config
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.cli.telling import tell
@@ -35,7 +35,7 @@ async def audit(
     subject: str,
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     max_cheat_rate: Share | None = None,
     limit: Limit = SHOWN,
     fix: Path | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.operations.ids import with_whole_ids
@@ -17,7 +17,7 @@ async def calibrate(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     judge_model: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.gates import BROKEN, gate_failed, undecided, unscored
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
@@ -43,7 +43,7 @@ async def compare(
     other: str | None = None,
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     limit: Limit = 10,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     literal: Annotated[bool, Parameter(negative="")] = False,
@@ -137,7 +137,7 @@ def _gate(summary: ComparisonSummary, *, literal: bool) -> int:
 
 
 async def _run_both(
-    engine: Engine, benchmark_id: str, given: Given, options: RunOptions, common: Common
+    engine: Engine, benchmark_id: str, given: GivenOptions, options: RunOptions, common: Common
 ) -> str | SealedVerdict | None:
     """The comparison's id once both versions are run, or its verdict on sealed cases; None while outputs wait to be judged."""
     before, after = given.values["version_a"], given.values["version_b"]
@@ -183,7 +183,7 @@ async def rejudge(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     judge_model: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
@@ -214,7 +214,7 @@ async def approve(
     version: str,
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     refuse: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:

@@ -10,7 +10,7 @@ import anyio
 from cyclopts import Parameter
 from pydantic_core import to_json
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.agreeing import resources_of_target, vet_consent
 from minions_evals_mcp.cli.run.gates import BROKEN, GATE, unscored
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
@@ -38,7 +38,7 @@ async def lift(
     subject: str,
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     fail_on_harm: Annotated[bool, Parameter(negative="")] = False,
     options: RunOptions = RUN_DEFAULTS,

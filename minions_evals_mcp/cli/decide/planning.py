@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.operations import plan_benchmark as operation
 
@@ -12,7 +12,7 @@ async def plan(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     common: Common = DEFAULTS,
 ) -> int:
     """Calculate how many cases, groups or trials detect a difference of a given size, from the benchmark's own

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.operations import try_version as operation
@@ -15,7 +15,7 @@ async def try_version(
     version: str,
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     judge_model: str | None = None,
     embedder: str | None = None,
     common: Common = DEFAULTS,

@@ -11,7 +11,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, say
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.store.backup import back_up
-from minions_evals_mcp.store.check import Found, Looking, Problem, Report, check_store, is_deep_by_default
+from minions_evals_mcp.store.check import Found, Looking, Problem, StoreReport, check_store, is_deep_by_default
 from minions_evals_mcp.store.salvage import salvage as write_salvaged
 
 FAILED = 3
@@ -56,7 +56,7 @@ async def check(*, deep: bool | None = None, common: Common = DEFAULTS) -> int:
     return FAILED if report.problems else 0
 
 
-def _verdict(report: Report) -> str:
+def _verdict(report: StoreReport) -> str:
     counted = ", ".join(f"{number} {name}" for name, number in report.checked.items())
     if not report.problems:
         return f"ok ({counted or 'empty'})"

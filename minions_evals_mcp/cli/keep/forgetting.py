@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations.operator import forget as operation
@@ -14,7 +14,7 @@ from minions_evals_mcp.operations.operator import forget as operation
 
 @takes("forget")
 async def forget(
-    *, yes: Annotated[bool, Parameter(negative="")] = False, given: Given, common: Common = DEFAULTS
+    *, yes: Annotated[bool, Parameter(negative="")] = False, given: GivenOptions, common: Common = DEFAULTS
 ) -> int:
     """Erase content: replace it with a tombstone everywhere in the store and leave no byte of it in the file.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from minions_evals_mcp.cli.keep.scoring import Answering, answer_rows
+from minions_evals_mcp.cli.keep.scoring import RowScoring, answer_rows
 from minions_evals_mcp.cli.options import file_name, flag
 from minions_evals_mcp.interop.pick_rows import read_pick_row
 
@@ -43,5 +43,5 @@ def pick(
     max_cost_usd
         Ask the judge no more before it might cost more than this. The rows that need it then say so.
     """
-    how = Answering(read_pick_row, "selected", trust_code, judge_model, max_cost_usd)
+    how = RowScoring(read_pick_row, "selected", trust_code, judge_model, max_cost_usd)
     return answer_rows(file, how, fail=fail, json=json)

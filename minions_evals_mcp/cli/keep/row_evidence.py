@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.judge.door import Judges
-from minions_evals_mcp.interop.score_rows import Answer, Asked, Tally, answers
+from minions_evals_mcp.interop.score_rows import Answer, Asked, RowTally, answers
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, ServiceNeed
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 async def answer_rows(
     pages: Iterable[Sequence[Asked]],
-    tally: Tally,
+    tally: RowTally,
     write: Callable[[Sequence[Answer]], None],
     *,
     trusted: bool,

@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
-from minions_evals_mcp.engine.answers.scoring_code import ScoringCode, read_scoring_code
+from minions_evals_mcp.engine.answers.scoring_code import TableScoringCode, read_scoring_code
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.score_table import read_table
 from minions_evals_mcp.operations.ids import whole_id
@@ -94,7 +94,7 @@ class CardOptions:
     """The scoring of a source and its showing."""
 
     chosen: tuple[str, ...]
-    code: ScoringCode | None
+    code: TableScoringCode | None
     limit: int
     common: Common
 

@@ -20,8 +20,8 @@ from minions_evals_mcp.interop.score_rows import (
     Answer,
     Asked,
     Batch,
-    Source,
-    Tally,
+    RowSource,
+    RowTally,
     answers_alone,
     batches,
     read_row,
@@ -64,12 +64,12 @@ def score(
     max_cost_usd
         Ask the judge no more before it might cost more than this. The rows that need it then say so.
     """
-    how = Answering(read_row, "passed", trust_code, judge_model, max_cost_usd)
+    how = RowScoring(read_row, "passed", trust_code, judge_model, max_cost_usd)
     return answer_rows(file, how, fail=fail, json=json)
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class RowScoring:
     """The reading of rows, the word for one that came out well, whether their code runs unconfined, and who judges."""
 
     read: Callable[[str | bytes], Asked]
@@ -79,11 +79,11 @@ class Answering:
     max_cost_usd: float | None = None
 
 
-def answer_rows(file: str, how: Answering, *, fail: bool, json: bool) -> int:
+def answer_rows(file: str, how: RowScoring, *, fail: bool, json: bool) -> int:
     """Answers every row of the file and sums up; the exit code."""
-    tally = Tally()
+    tally = RowTally()
     if file == "-":
-        spent = _answered(cast("Source", sys.stdin.buffer), how, tally)
+        spent = _answered(cast("RowSource", sys.stdin.buffer), how, tally)
     else:
         with legible(Path(file)):
             opened = Path(file).open("rb")  # noqa: SIM115  closed below
@@ -95,7 +95,7 @@ def answer_rows(file: str, how: Answering, *, fail: bool, json: bool) -> int:
     return FAILED if fail and tally.passed < tally.rows else 0
 
 
-def _answered(source: Source, how: Answering, tally: Tally) -> dict[str, float]:
+def _answered(source: RowSource, how: RowScoring, tally: RowTally) -> dict[str, float]:
     """Returns what the judge was paid, once every row is answered: without an event loop, until a row needs what is outside."""
     lines = batches(source)
     if how.judge_model is not None:  # a name that is none is refused before anything is checked
@@ -108,7 +108,7 @@ def _answered(source: Source, how: Answering, tally: Tally) -> dict[str, float]:
     return {}
 
 
-def _answer_with_evidence(lines: Iterable[Batch], how: Answering, tally: Tally) -> dict[str, float]:
+def _answer_with_evidence(lines: Iterable[Batch], how: RowScoring, tally: RowTally) -> dict[str, float]:
     import anyio  # noqa: PLC0415  most rows need no evidence, nor the tenth of a second that what fetches it takes
 
     from minions_evals_mcp.cli.keep.row_evidence import answer_rows  # noqa: PLC0415  as above
@@ -130,7 +130,7 @@ def _line(answer: Answer) -> bytes:
         return to_json(answer) + b"\n"
 
 
-def _summarize(tally: Tally, good: str, spent: dict[str, float], *, as_json: bool) -> None:
+def _summarize(tally: RowTally, good: str, spent: dict[str, float], *, as_json: bool) -> None:
     if as_json:
         paid = {"spent": spent} if spent else {}
         line = to_json({"rows": tally.rows, good: tally.passed, "errors": tally.errors, **paid}).decode()

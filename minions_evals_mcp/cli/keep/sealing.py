@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import as_typed, tell
@@ -20,7 +20,7 @@ async def seal(
     benchmark: str | None = None,
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     unseal: str | None = None,
     by: str = "",
     common: Common = DEFAULTS,

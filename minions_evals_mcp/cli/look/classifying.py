@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
@@ -28,7 +28,7 @@ async def classify(
     run_id: str,
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     explain: Literal["off", "llm"] | None = None,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,

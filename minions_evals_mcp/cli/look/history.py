@@ -7,8 +7,8 @@ from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.cases.baselines import case_of_run, update_expected_output
 from minions_evals_mcp.engine.cases.test_history import (
+    CaseRunLine,
     Executions,
-    RunLine,
     TestCaseExecution,
     TestCaseStats,
     test_case,
@@ -71,7 +71,7 @@ def _stats_lines(figures: TestCaseStats, shown: int) -> list[str]:
     return [*lines, "newest runs:", *map(_run_line, figures.recent_runs)]
 
 
-def _run_line(shown_run: RunLine) -> str:
+def _run_line(shown_run: CaseRunLine) -> str:
     made = _made_with(shown_run.prompt_version, shown_run.cost_usd)
     kind = "" if shown_run.regression_type is None else f"  {shown_run.regression_type}"
     return (

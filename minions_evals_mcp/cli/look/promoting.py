@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from minions_evals_mcp import bounded_files
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.outputs import value_text
@@ -20,7 +20,7 @@ async def promote(
     failure: str,
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     common: Common = DEFAULTS,
 ) -> int:
     """Turn a failure into a test case: its input, what was wrong, and a check that this output fails.

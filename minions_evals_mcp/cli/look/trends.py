@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.operations import detect_trend as operation
@@ -21,7 +21,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 @takes("trend")
-async def trend(id: str, /, *, given: Given, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+async def trend(id: str, /, *, given: GivenOptions, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Show where a benchmark is heading, why, and when its level changed.
 
     Example: minions-evals trend support/quality

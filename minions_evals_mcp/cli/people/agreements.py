@@ -11,7 +11,7 @@ from minions_evals_mcp.engine.people.agreement import (
     Disagreement,
     JudgesAgreement,
     RaterAgreement,
-    Said,
+    RaterAnswer,
     judges_agreement,
 )
 from minions_evals_mcp.operations.ids import whole_id
@@ -94,5 +94,5 @@ def _apart(apart: Disagreement) -> Iterator[str]:
     )
 
 
-def _scored(name: str, scored: Said, of: float) -> str:
+def _scored(name: str, scored: RaterAnswer, of: float) -> str:
     return f"    {name:<6} {scored.score:g} of {of:g}  {printable(scored.judged_by, 40)}: {printable(scored.rationale, 200)}"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.derived import Given, help_of, takes
+from minions_evals_mcp.cli.derived import GivenOptions, help_of, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.domain.results import ProbeResult
 from minions_evals_mcp.judges.probes import PROBES, ProbeKind
@@ -25,7 +25,7 @@ async def check(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     probes: Annotated[
         tuple[ProbeKind, ...],
         Parameter(help=help_of(TABLE["judge_check"], "probes"), negative="", consume_multiple=True),

@@ -19,7 +19,7 @@ from minions_evals_mcp.cli.telling import as_typed, rendered
 from minions_evals_mcp.domain.conversations import as_read
 from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.domain.values import is_blank
-from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, QueueLook, hand_in, next_question
+from minions_evals_mcp.engine.people.judge_queue import UNASKED, JudgeQuestion, QueueLook, hand_in, next_question
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.rationales import weakness
@@ -109,7 +109,7 @@ def _session(run_id: str | None, by: Speaker, common: Common) -> int:
     return 0
 
 
-def _saved(question: Question, judgments: Sequence[GivenJudgment], by: Speaker, common: Common) -> bool:
+def _saved(question: JudgeQuestion, judgments: Sequence[GivenJudgment], by: Speaker, common: Common) -> bool:
     """Returns whether the judgment was kept; where somebody else was first, or works on the run right now, that is told."""
     while True:
         try:
@@ -122,7 +122,7 @@ def _saved(question: Question, judgments: Sequence[GivenJudgment], by: Speaker, 
             return True
 
 
-async def _hand_in(question: Question, judgments: Sequence[GivenJudgment], by: Speaker, common: Common) -> None:
+async def _hand_in(question: JudgeQuestion, judgments: Sequence[GivenJudgment], by: Speaker, common: Common) -> None:
     async with session(common) as engine:
         await hand_in(engine, question.run_id, question.digest, judgments, judged_by=by.name)
 
@@ -144,7 +144,7 @@ def _close(question: QueueLook, judged: int, skipped: int) -> None:
 class _Asking:
     """One output in front of a person: the judgments given so far, which nobody else sees."""
 
-    question: Question
+    question: JudgeQuestion
     given: list[GivenJudgment] = field(default_factory=list[GivenJudgment])
 
     def answer(self) -> Sequence[GivenJudgment] | Literal["skip", "leave"]:
@@ -222,7 +222,7 @@ def _typed(text: str) -> str:
     return line.strip() if line else "q"
 
 
-def _output_lines(question: Question, limit: int | None) -> Iterator[str]:
+def _output_lines(question: JudgeQuestion, limit: int | None) -> Iterator[str]:
     yield f"\n── {printable(question.title, 120)} " + "─" * 20
     for name, values in (
         ("input", question.inputs),

@@ -29,7 +29,7 @@ from minions_evals_mcp.engine.context import Engine, wall_clock
 from minions_evals_mcp.engine.default_judge import default_embedder, default_judge
 from minions_evals_mcp.engine.jobs import LATEST, get_job
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from minions_evals_mcp.interop.promptfoo_config.options import WRITTEN
 from minions_evals_mcp.known_secrets import remember_named
 from minions_evals_mcp.operations.evaluations import ColumnGate
@@ -164,7 +164,7 @@ def eval_(
         use_env_file(env_file)
     settings = settings_here()
     configured = engine_config(common, settings, judge_model=judge_model, embedder=embedder)
-    overrides = Given(
+    overrides = ConfigOverrides(
         prompt, provider, allow_unsupported, judge_model, embedder, every_variable(),
         has_judge=configured.judge_model is not None or default_judge(configured.providers) is not None,
         default_embedder=None if embedder or settings.embedder else default_embedder(configured.providers),

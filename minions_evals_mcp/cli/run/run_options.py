@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from cyclopts import Parameter, validators
 
-from minions_evals_mcp.cli.derived import Given, help_of, options_of
+from minions_evals_mcp.cli.derived import GivenOptions, help_of, options_of
 from minions_evals_mcp.cli.run.agreeing import vet_project
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import Common, session
@@ -97,7 +97,7 @@ class RunOptions:
     def request(self, operation: str, kind: type[R], **own: object) -> R:
         """The request of that operation, with these options and with what is given beside them; raises `BadInputError`."""
         named = {"prompt_version_ref": self.prompt_version, **own}
-        return Given(TABLE[operation], self.values()).request(kind, **named)
+        return GivenOptions(TABLE[operation], self.values()).request(kind, **named)
 
     def target_name(self) -> str | None:
         """The target that is asked for: the one that is named, set up in a file, or the project's.

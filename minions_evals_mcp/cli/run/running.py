@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.choosing import WHOLE, Choice, chosen
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.gates import BROKEN, GATE, UndecidedAs, gate, has_no_verdict, unscored
@@ -28,7 +28,7 @@ async def run_test_case(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:

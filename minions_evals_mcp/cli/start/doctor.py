@@ -10,7 +10,7 @@ import anyio
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_config, say
-from minions_evals_mcp.cli.start.machine import Finding, machine
+from minions_evals_mcp.cli.start.machine import MachineFinding, machine
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.default_store import user_store
 from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access, ModelProvider
@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import Models, parse_model
-from minions_evals_mcp.models.replies import Failed
+from minions_evals_mcp.models.replies import FailedReply
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.project import NAME
 from minions_evals_mcp.report.plain import printable
@@ -72,7 +72,7 @@ async def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, commo
     return BROKEN if broken else 0
 
 
-def set_up(common: Common, settings: Settings) -> list[Finding]:
+def set_up(common: Common, settings: Settings) -> list[MachineFinding]:
     """The set-up of commands, and who says so: the command line before the environment, the project file, the default."""
     project = settings.project
     file = None if project is None else project.fields
@@ -88,11 +88,11 @@ def set_up(common: Common, settings: Settings) -> list[Finding]:
         for name, (option, variable, in_file, shown) in values.items()
     )
     if project is None:
-        finding = Finding("project", ok=None, said=f"no {NAME} here or above; {settings_line}")
+        finding = MachineFinding("project", ok=None, said=f"no {NAME} here or above; {settings_line}")
     else:
         keys = f"; .env gives {', '.join(sorted(project.keys))}" if project.keys else ""
         left = f"; not read from .env: {', '.join(project.ignored)}" if project.ignored else ""
-        finding = Finding("project", ok=True, said=f"{project.file}; {settings_line}{keys}{left}")
+        finding = MachineFinding("project", ok=True, said=f"{project.file}; {settings_line}{keys}{left}")
     return [finding]
 
 
@@ -104,25 +104,27 @@ def _said_by(option: object, variable: str | None, in_file: object) -> str:
     return "project file" if in_file is not None else "default"
 
 
-def _sqlite() -> Finding:
+def _sqlite() -> MachineFinding:
     journal = "write-ahead log" if wal_is_safe() else "rollback journal, for its write-ahead log can lose pages"
-    return Finding("SQLite", ok=True, said=f"{library_version()}, {journal}")
+    return MachineFinding("SQLite", ok=True, said=f"{library_version()}, {journal}")
 
 
-def _skills(common: Common, settings: Settings) -> Finding:
+def _skills(common: Common, settings: Settings) -> MachineFinding:
     folder = engine_config(common, settings).skills
     try:
         skills = load_skills(folder)
     except EvalsError as error:
-        return Finding("skills", ok=False, said=error.message_text, remedy=error.remedy_text)
+        return MachineFinding("skills", ok=False, said=error.message_text, remedy=error.remedy_text)
     rule = skills.run_benchmark.parameters
-    return Finding("skills", ok=True, said=f"{folder}; a regression is a fall of more than {rule.drop_points:g} points")
+    return MachineFinding(
+        "skills", ok=True, said=f"{folder}; a regression is a fall of more than {rule.drop_points:g} points"
+    )
 
 
-async def _store(path: Path) -> list[Finding]:
+async def _store(path: Path) -> list[MachineFinding]:
     if not await anyio.Path(path).exists():
         return [
-            Finding(
+            MachineFinding(
                 "store",
                 ok=None,
                 said=f"{path} is not there yet",
@@ -132,10 +134,10 @@ async def _store(path: Path) -> list[Finding]:
     try:
         report = await check_store(path, deep=is_deep_by_default(path))
     except EvalsError as error:
-        return [Finding("store", ok=False, said=error.message_text, remedy=error.remedy_text)]
+        return [MachineFinding("store", ok=False, said=error.message_text, remedy=error.remedy_text)]
     if report.problems:
         return [
-            Finding(
+            MachineFinding(
                 "store",
                 ok=False,
                 said=f"{path}: {len(report.problems)} problems",
@@ -146,18 +148,18 @@ async def _store(path: Path) -> list[Finding]:
     left = f"; not checked: {', '.join(report.not_checked)}" if report.not_checked else ""
     remedy = "minions-evals db check --deep checks all of it" if left else ""
     said = f"{path}: {sum(report.checked.values())} records{shared}{left}"
-    return [Finding("store", ok=True, said=said, remedy=remedy)]
+    return [MachineFinding("store", ok=True, said=said, remedy=remedy)]
 
 
-def _provider(row: ModelProvider, access: Access) -> Finding:
+def _provider(row: ModelProvider, access: Access) -> MachineFinding:
     """Returns whether its key is set; the key itself is never shown."""
     at = f" at {access.base_url}" if access.base_url else ""
     if access.api_key is None and not (row.keyless_elsewhere and at):
-        return Finding(row.name, ok=None, said="no key", remedy=f"Set {row.key_variable} to use it.")
+        return MachineFinding(row.name, ok=None, said="no key", remedy=f"Set {row.key_variable} to use it.")
     if importlib.util.find_spec(row.package) is None:
         remedy = f"pip install {row.package}"
-        return Finding(row.name, ok=False, said="the SDK is missing", remedy=remedy)
-    return Finding(row.name, ok=True, said=f"{'key is set' if access.api_key else 'no key, local server'}{at}")
+        return MachineFinding(row.name, ok=False, said="the SDK is missing", remedy=remedy)
+    return MachineFinding(row.name, ok=True, said=f"{'key is set' if access.api_key else 'no key, local server'}{at}")
 
 
 def _how_to_name(settings: Settings) -> str:
@@ -168,13 +170,13 @@ def _how_to_name(settings: Settings) -> str:
     return "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or MINIONS_EVALS_JUDGE_MODEL=provider:model."
 
 
-async def _judge(common: Common, settings: Settings, ping: bool) -> list[Finding]:
+async def _judge(common: Common, settings: Settings, ping: bool) -> list[MachineFinding]:
     providers = engine_config(common, settings).providers
     default = None if settings.judge_model else default_judge(providers)
     name = settings.judge_model or (default and str(default.model))
     if name is None:
         return [
-            Finding(
+            MachineFinding(
                 "judge", ok=None, said="no model: rules judge what they can, the rest waits to be judged",
                 remedy=_how_to_name(settings),
             )
@@ -186,19 +188,19 @@ async def _judge(common: Common, settings: Settings, ping: bool) -> list[Finding
         )
         if not ping:
             why = f"the default, for {default.why}; " if default else ""
-            return [Finding("judge", ok=True, said=f"{ref} ({why}{known})", remedy="--ping asks it a question.")]
+            return [MachineFinding("judge", ok=True, said=f"{ref} ({why}{known})", remedy="--ping asks it a question.")]
         async with Models(providers) as models:
             request = ModelRequest(model=ref.model, user="Reply with the word ready.", max_tokens=16)
             reply = await models.client(ref).complete(request, deadline_s=min(PING_S, settings.call_timeout_s))
     except EvalsError as error:
-        return [Finding("judge", ok=False, said=error.message_text, remedy=error.remedy_text)]
-    if isinstance(reply, Failed):
+        return [MachineFinding("judge", ok=False, said=error.message_text, remedy=error.remedy_text)]
+    if isinstance(reply, FailedReply):
         return [
-            Finding(
+            MachineFinding(
                 "judge",
                 ok=False,
                 said=f"{ref}: {reply.kind}: {reply.reason}",
                 remedy="Check key, address and model name.",
             )
         ]
-    return [Finding("judge", ok=True, said=f"{ref} answered in {reply.latency_ms:.0f} ms ({known})")]
+    return [MachineFinding("judge", ok=True, said=f"{ref} answered in {reply.latency_ms:.0f} ms ({known})")]

@@ -24,7 +24,7 @@ from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.sandbox.javascript import worker_command
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.sandbox.worker import Worker, WorkerDiedError
-from minions_evals_mcp.scoring.checks import Broke, Language
+from minions_evals_mcp.scoring.checks import Language, SnippetError
 
 DISTRIBUTION = "minions-evals-mcp"
 SERVER = "minions-evals-mcp"
@@ -37,7 +37,7 @@ _PACKAGE = re.compile(r"[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MachineFinding:
     """One thing that was looked at. `ok` is None where it is merely not configured."""
 
     name: str
@@ -46,7 +46,7 @@ class Finding:
     remedy: str = ""
 
 
-async def machine(config: EngineConfig, *, ping: bool) -> list[Finding]:
+async def machine(config: EngineConfig, *, ping: bool) -> list[MachineFinding]:
     """Returns what works here of what the store does not need; with `ping` also what takes a second, or a call, to try."""
     return [
         await _embedder(config, ping=ping),
@@ -56,30 +56,34 @@ async def machine(config: EngineConfig, *, ping: bool) -> list[Finding]:
     ]
 
 
-async def _embedder(config: EngineConfig, *, ping: bool) -> Finding:
+async def _embedder(config: EngineConfig, *, ping: bool) -> MachineFinding:
     try:
         async with Models(config.providers) as models:
             embedder = open_embedder(config.embedder, models)
             if not ping:
-                return Finding("embedder", ok=True, said=embedder.name, remedy="--ping measures with it.")
+                return MachineFinding("embedder", ok=True, said=embedder.name, remedy="--ping measures with it.")
             began = time.monotonic()
             (vector,) = await embedder.embed(["ready"])
     except EvalsError as error:
-        return Finding("embedder", ok=False, said=error.message_text, remedy=error.remedy_text)
+        return MachineFinding("embedder", ok=False, said=error.message_text, remedy=error.remedy_text)
     took = 1000 * (time.monotonic() - began)
-    return Finding("embedder", ok=True, said=f"{embedder.name}: {len(vector)} numbers for a text in {took:.0f} ms")
+    return MachineFinding(
+        "embedder", ok=True, said=f"{embedder.name}: {len(vector)} numbers for a text in {took:.0f} ms"
+    )
 
 
-async def _sandboxes() -> list[Finding]:
+async def _sandboxes() -> list[MachineFinding]:
     """Returns whether each language's snippets run; a tenth of a second for both."""
     async with Snippets() as snippets:
         ran = [(language, label, await snippets.run(language, "1 + 1", {})) for language, label in LANGUAGES]
     return [
-        Finding(label, ok=None, said=outcome.error)
-        if isinstance(outcome, Broke) and outcome.kind == "missing"
-        else Finding(label, ok=False, said=outcome.error, remedy=f"pip install --force-reinstall {DISTRIBUTION}")
-        if isinstance(outcome, Broke)
-        else Finding(label, ok=True, said=f"run in a sandbox{await _confinement() if language == 'javascript' else ''}")
+        MachineFinding(label, ok=None, said=outcome.error)
+        if isinstance(outcome, SnippetError) and outcome.kind == "missing"
+        else MachineFinding(label, ok=False, said=outcome.error, remedy=f"pip install --force-reinstall {DISTRIBUTION}")
+        if isinstance(outcome, SnippetError)
+        else MachineFinding(
+            label, ok=True, said=f"run in a sandbox{await _confinement() if language == 'javascript' else ''}"
+        )
         for language, label, outcome in ran
     ]
 
@@ -98,27 +102,27 @@ async def _confinement() -> str:
     return f", held by {', '.join(holds)}" if holds else ", in a process that this system cannot confine further"
 
 
-async def _program(label: str, name: str, *, ping: bool) -> Finding:
+async def _program(label: str, name: str, *, ping: bool) -> MachineFinding:
     program = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
     if program is None:
-        return Finding(
+        return MachineFinding(
             label, ok=False, said=f"{name} is not there", remedy=f"pip install --force-reinstall {DISTRIBUTION}"
         )
     if not ping:
-        return Finding(label, ok=True, said=program)
+        return MachineFinding(label, ok=True, said=program)
     began = time.monotonic()
     ended = await _started([program, "--help"])
     if ended is None or ended.returncode != 0:
         why = "it does not answer" if ended is None else _last_line(ended.stderr) or f"exit {ended.returncode}"
-        return Finding(label, ok=False, said=f"{program}: {why}", remedy=f"{name} --help shows the whole error.")
-    return Finding(label, ok=True, said=f"{program}, starts in {time.monotonic() - began:.1f} s")
+        return MachineFinding(label, ok=False, said=f"{program}: {why}", remedy=f"{name} --help shows the whole error.")
+    return MachineFinding(label, ok=True, said=f"{program}, starts in {time.monotonic() - began:.1f} s")
 
 
-def _with_library(finding: Finding, program: str) -> Finding:
+def _with_library(finding: MachineFinding, program: str) -> MachineFinding:
     """The finding about the server, or that its library is too old: everything else works with an older one."""
     problem = mcp_problem() if program == SERVER else ""
     return (
-        Finding(finding.name, ok=None, said=problem, remedy=MCP_REMEDY)
+        MachineFinding(finding.name, ok=None, said=problem, remedy=MCP_REMEDY)
         if problem and finding.ok is not None
         else finding
     )
@@ -137,7 +141,7 @@ def _last_line(output: bytes) -> str:
     return output.decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
-def _extras() -> Finding:
+def _extras() -> MachineFinding:
     """Returns which optional parts are installed."""
     wanted = _wanted()
     there = [name for name, packages in wanted.items() if all(map(_installed, packages))]
@@ -145,9 +149,9 @@ def _extras() -> Finding:
         there = [name for name in there if name != "server"]
     missing = [name for name in wanted if name not in there]
     if not missing:
-        return Finding("extras", ok=True, said=f"{', '.join(there)} installed")
+        return MachineFinding("extras", ok=True, said=f"{', '.join(there)} installed")
     sentence = f"{', '.join(missing)} not installed" + (f"; {', '.join(there)} installed" if there else "")
-    return Finding("extras", ok=None, said=sentence, remedy=f"pip install '{DISTRIBUTION}[{','.join(missing)}]'")
+    return MachineFinding("extras", ok=None, said=sentence, remedy=f"pip install '{DISTRIBUTION}[{','.join(missing)}]'")
 
 
 def _wanted() -> dict[str, list[str]]:

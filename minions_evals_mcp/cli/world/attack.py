@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.derived import Given, takes
+from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.run_options import OF_RUN, RUN_DEFAULTS, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
@@ -22,7 +22,7 @@ async def attack(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    given: Given,
+    given: GivenOptions,
     fail_on_hijack: Annotated[bool, Parameter(negative="")] = False,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,

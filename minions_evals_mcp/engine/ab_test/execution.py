@@ -27,14 +27,14 @@ from minions_evals_mcp.engine.records.branch_parameters import (
 )
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.models.registry import ModelRef
-from minions_evals_mcp.models.replies import Answered, Completion, Failed, Refused, Reply, Truncated
+from minions_evals_mcp.models.replies import Answered, Completion, FailedReply, RefusedReply, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.ab import SLACK, consistency_hash, is_valid_json, tokens_per_second
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Subject
 from minions_evals_mcp.scoring.clarity import clarity
 from minions_evals_mcp.scoring.max_score import parted
-from minions_evals_mcp.scoring.verdicts.examination import Checks, Expectation
+from minions_evals_mcp.scoring.verdicts.examination import Expectation, OutputChecks
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -86,8 +86,8 @@ async def execute(run: AbRun, position: int, iteration: int) -> Outcome:
     asked_at = anyio.current_time()
     reply = await _reply(run, branch.fields)
     took_ms = (anyio.current_time() - asked_at) * 1000
-    detail = _sent(run, branch, () if isinstance(reply, Failed) else reply.dropped)
-    if isinstance(reply, Failed):
+    detail = _sent(run, branch, () if isinstance(reply, FailedReply) else reply.dropped)
+    if isinstance(reply, FailedReply):
         fields, outcome = _failed(run, branch, reply, took_ms), "target-error"
     else:
         seen = await _measured(run, reply)
@@ -136,7 +136,7 @@ async def _checked(run: AbRun, reply: Answered, quality: float | None) -> bool |
     subject = Subject(reply.text, reply.latency_ms, reply.cost_usd, case.inputs)
     checks, _ = parted(case.assertions)
     if checks:
-        (verdict,) = await judge([Checks(checks, subject, case.threshold)], judges_of(run.engine))
+        (verdict,) = await judge([OutputChecks(checks, subject, case.threshold)], judges_of(run.engine))
         return verdict.passed if isinstance(verdict, Aggregate) else None
     if case.expected_outputs is None or case.assertions:
         return None
@@ -149,7 +149,7 @@ async def _checked(run: AbRun, reply: Answered, quality: float | None) -> bool |
 async def _quality(run: AbRun, reply: Answered) -> tuple[float | None, str]:
     """The likeness to what was expected, 0 for a refusal; None where nothing is, or with the reason why it is not known."""
     case = run.plan.case.fields
-    if isinstance(reply, Refused) and expects_text(case):
+    if isinstance(reply, RefusedReply) and expects_text(case):
         return 0.0, ""
     likeness = await likeness_of(run.engine, case, Observed(output={"output": reply.text}))
     return (None, "") if likeness is None else (likeness.semantic_score, likeness.unmeasured)
@@ -169,7 +169,7 @@ def _error(run: AbRun, reply: Answered) -> str | None:
             return None
         case Truncated():
             return f"cut off: {reply.stop_reason}"
-        case Refused():
+        case RefusedReply():
             return f"refused: {reply.explanation or reply.stop_reason}"
         case _:
             assert_never(reply)
@@ -195,7 +195,7 @@ def _answered(run: AbRun, branch: Record[TestBranch], reply: Answered, seen: _Se
         total_tokens=seen.input_tokens + seen.output_tokens,
         estimated_cost=reply.cost_usd,
         quality_score=seen.quality,
-        similarity_score=None if isinstance(reply, Refused) else seen.quality,
+        similarity_score=None if isinstance(reply, RefusedReply) else seen.quality,
         clarity_score=clarity(reply.text),
         valid_json=is_valid_json(reply.text),
         checks_passed=seen.checks_passed,
@@ -204,7 +204,7 @@ def _answered(run: AbRun, branch: Record[TestBranch], reply: Answered, seen: _Se
     )
 
 
-def _failed(run: AbRun, branch: Record[TestBranch], reply: Failed, took_ms: float) -> TestBranchExecution:
+def _failed(run: AbRun, branch: Record[TestBranch], reply: FailedReply, took_ms: float) -> TestBranchExecution:
     return TestBranchExecution(
         branch_id=branch.id,
         execution_id=run.job.id,

@@ -21,7 +21,7 @@ Units = Mapping[int, Sequence[TestBranchExecution]]
 Measure = Callable[[TestBranchExecution], float | None]
 
 
-class Difference(Value):
+class BranchDifference(Value):
     """A branch minus the control over the cases that both have: the mean, its interval, and the p-value (Holm)."""
 
     delta: float
@@ -45,11 +45,11 @@ class AgainstControl(Value):
     Times and costs are skewed: the ratios say which branch is faster or cheaper, the differences of the means what it adds up to.
     """
 
-    passes: Difference | None
-    quality: Difference | None
-    latency_ms: Difference | None
-    cost_usd: Difference | None
-    checks: Difference | None = None
+    passes: BranchDifference | None
+    quality: BranchDifference | None
+    latency_ms: BranchDifference | None
+    cost_usd: BranchDifference | None
+    checks: BranchDifference | None = None
     latency_ratio: Ratio | None = None
     cost_ratio: Ratio | None = None
 
@@ -146,7 +146,7 @@ def against_control(branches: Sequence[Record[TestBranch]], units: Mapping[str, 
     for name, measure in MEASURES.items():
         tested = paired_differences(families(measure), within=WITHIN.get(name))
         for ident, made in zip(others, tested, strict=True):
-            found[ident][name] = None if made is None else Difference(**made._asdict())
+            found[ident][name] = None if made is None else BranchDifference(**made._asdict())
     for name, measure in LOGS.items():
         for ident, made in zip(others, paired_ratios(families(measure)), strict=True):
             found[ident][name] = None if made is None else Ratio(**made._asdict())

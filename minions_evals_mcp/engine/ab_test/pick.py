@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.scoring.checks import Subject, Unchecked
-from minions_evals_mcp.scoring.max_score import NamedScores, Selection, parted
+from minions_evals_mcp.scoring.max_score import NamedScores, SelectedOutput, parted
 from minions_evals_mcp.scoring.verdicts.examination import Contest, Spoilt
 
 
@@ -40,13 +40,13 @@ async def pick_by_max_score(engine: Engine, case: TestCase, newest: Mapping[str,
     return _picked([*subjects], selection)
 
 
-def _picked(idents: Sequence[str], selection: Selection | Spoilt | Unchecked) -> AbPick:
+def _picked(idents: Sequence[str], selection: SelectedOutput | Spoilt | Unchecked) -> AbPick:
     match selection:
         case Spoilt(index, why):
             return AbPick(problem=f"{idents[index]}: {why.type}: {why.reason}")
         case Unchecked():
             return AbPick(problem=f"{selection.type} {selection.reason}")
-        case Selection(selected, standings):
+        case SelectedOutput(selected, standings):
             scores = [standing.named_scores.max_score for standing in standings]
             return AbPick(
                 selected=None if selected is None else idents[selected],

@@ -25,13 +25,14 @@ from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.records.branch_parameters import not_sent
 from minions_evals_mcp.scoring.ab import (
     PASSING_QUALITY,
+    BranchRank,
     Contender,
     Criterion,
     Ranking,
-    Standing,
     mean_known,
     quantile,
     ranked,
+    reaches_quality,
 )
 from minions_evals_mcp.stats.intervals import Bounds
 from minions_evals_mcp.stats.wins import WinEvidence, WinTest, win_test
@@ -77,7 +78,6 @@ class AbBranch(Value):
     quality_interval: Bounds | None
     latency_interval: Bounds | None
     cost_interval: Bounds | None
-    consistency_score: float | None = None
     against_control: AgainstControl | None = None
     checks_passed: Count | None = None
     checked: Count = 0
@@ -310,7 +310,7 @@ def _share(made: Sequence[TestBranchExecution]) -> float | None:
 
 
 def _branch(
-    arms: _StoredArms, standing: Standing, won: Mapping[str, int], rounds: int, against: Mapping[str, AgainstControl]
+    arms: _StoredArms, standing: BranchRank, won: Mapping[str, int], rounds: int, against: Mapping[str, AgainstControl]
 ) -> AbBranch:
     branch = next(branch for branch in arms.branches if branch.id == standing.branch_id)
     made = arms.executions[branch.id]
@@ -385,6 +385,8 @@ def _note(arms: _StoredArms, winner: AbBranch | None, ties: int, shown: Sequence
         branch.pass_rate is not None for branch in shown
     ):  # fmt: skip
         parts.append(f"no branch passes: no output reaches a quality of {PASSING_QUALITY:g}")
+    elif winner is not None and (poor := _poor(winner, shown)):
+        parts.append(poor)
     unpriced = sum(1 for execution in good if execution.estimated_cost is None)
     if unpriced:
         parts.append(f"the cost of {unpriced} of {len(good)} executions is unknown: their models have no listed price")
@@ -394,3 +396,14 @@ def _note(arms: _StoredArms, winner: AbBranch | None, ties: int, shown: Sequence
     if arms.request.is_single and arms.request.iterations == 1 and winner is not None:
         parts.append("one iteration says nothing about how sure this is: repeat it with more")
     return "; ".join(parts)
+
+
+def _poor(winner: AbBranch, shown: Sequence[AbBranch]) -> str:
+    """Says that the winner's quality passes nowhere near, and which branch is the best of quality; empty where it passes."""
+    quality = winner.quality_score
+    if quality is None or reaches_quality(quality):
+        return ""
+    best = max(shown, key=lambda branch: branch.quality_score or 0.0)
+    known = best.quality_score or 0.0
+    rival = f"; {best.branch_name} reaches {known:.2f}" if known > quality else ""
+    return f"the winner's quality is {quality:.2f}, below {PASSING_QUALITY:g}, at which an output passes{rival}"

@@ -20,7 +20,7 @@ from minions_evals_mcp.store.queries.drafts import count_drafts
 from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waiting
 from minions_evals_mcp.store.queries.pages import listings, overview
 from minions_evals_mcp.store.queries.pages.benchmark_uses import BenchmarkUses, benchmark_uses
-from minions_evals_mcp.store.queries.pages.overview import ConfigColumn, Listed, RunPoint
+from minions_evals_mcp.store.queries.pages.overview import ConfigColumn, ListedBenchmark, RunPoint
 
 POINTS = 24
 COMPARISONS = 4
@@ -45,7 +45,7 @@ class Fell(Value):
     later: int
 
 
-class Standing(Value):
+class BenchmarkStanding(Value):
     """The newest run of a benchmark, the verdict on it beside the run before, and the newest change of level."""
 
     run_id: str
@@ -90,7 +90,7 @@ class OverviewRow(Value):
     threshold: float
     waiting: int
     flaky: int | None
-    standing: Standing | None
+    standing: BenchmarkStanding | None
     config: HighestColumn | None
     uses: BenchmarkUses | None = None
     sealed: bool = False
@@ -154,7 +154,7 @@ def _overview(db: Db, *, skip: int, limit: int) -> Overview:
     )
 
 
-def _row(db: Db, listed: Listed, waiting: int) -> OverviewRow:
+def _row(db: Db, listed: ListedBenchmark, waiting: int) -> OverviewRow:
     points = overview.newest_points(db, listed.id, limit=POINTS)
     columns = [] if points or not listed.configured else overview.config_columns(db, listed.id)
     return OverviewRow(
@@ -170,11 +170,11 @@ def _row(db: Db, listed: Listed, waiting: int) -> OverviewRow:
     )
 
 
-def _standing(db: Db, benchmark_id: str, points: Sequence[RunPoint]) -> Standing:
+def _standing(db: Db, benchmark_id: str, points: Sequence[RunPoint]) -> BenchmarkStanding:
     last = points[-1]
     before = points[-2] if len(points) > 1 else None
     names = version_names(db, (point.version for point in points))
-    return Standing(
+    return BenchmarkStanding(
         run_id=last.run_id,
         at=last.at,
         score=last.score,

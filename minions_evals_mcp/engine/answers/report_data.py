@@ -19,15 +19,15 @@ from minions_evals_mcp.engine.answers.readings.pair_reading import run_before
 from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, ordered_units, paged
 from minions_evals_mcp.engine.answers.report_values import (
     NAMED,
-    Cause,
     CriterionMean,
     Report,
+    ReportCause,
     ReportedCase,
+    ReportedTrial,
+    ReportTrendPoint,
     Side,
-    TrendPoint,
-    Tried,
 )
-from minions_evals_mcp.engine.answers.run_before import Before, read_before
+from minions_evals_mcp.engine.answers.run_before import RunBefore, read_before
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, run_diff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
@@ -46,7 +46,7 @@ HISTORY = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ReportSubject:
     """The runs that a report is about: `before` where two stand side by side."""
 
     run_id: str
@@ -54,7 +54,7 @@ class Subject:
     comparison: PromptComparison | None = None
 
 
-async def find_subject(engine: Engine, ident: str, *, compare: str | None = None) -> Subject:
+async def find_subject(engine: Engine, ident: str, *, compare: str | None = None) -> ReportSubject:
     """Returns what stands under the id of a run (or its key), a benchmark or a comparison; `compare` names the run to put beside it.
 
     Raises `NotFoundError` for an id under which there is none of these, `BadInputError` for a benchmark that never ran.
@@ -65,7 +65,7 @@ async def find_subject(engine: Engine, ident: str, *, compare: str | None = None
     if subject.before is not None:
         raise BadInputError(f"{ident} has two runs already.", remedy=f"Leave {argument('compare')} out.")
     other = await engine.store.read(partial(_subject, ident=await _meant(engine, compare)))
-    return Subject(subject.run_id, other.run_id)
+    return ReportSubject(subject.run_id, other.run_id)
 
 
 async def _meant(engine: Engine, ident: str) -> str:
@@ -73,11 +73,11 @@ async def _meant(engine: Engine, ident: str) -> str:
     return ident if ident == LATEST else await meant_id(engine, ident, "benchmark", "prompt-comparison")
 
 
-def _subject(db: Db, *, ident: str) -> Subject:
+def _subject(db: Db, *, ident: str) -> ReportSubject:
     job = find_job(db, ident)
     compared = run_pairs.comparison(db, ident if job is None else job.id)
     if compared is not None:
-        return Subject(compared.fields.benchmark_run_id_b, compared.fields.benchmark_run_id_a, compared.fields)
+        return ReportSubject(compared.fields.benchmark_run_id_b, compared.fields.benchmark_run_id_a, compared.fields)
     if job is not None:
         return _run(job)
     benchmark = records.get(db, ident, Benchmark)
@@ -93,10 +93,10 @@ def _subject(db: Db, *, ident: str) -> Subject:
             f"the benchmark {ident} has no run yet.",
             remedy=f"{Next('run-benchmark', {'benchmark_id': ident}, 'makes one')}.",
         )
-    return Subject(newest)
+    return ReportSubject(newest)
 
 
-def _run(job: Job) -> Subject:
+def _run(job: Job) -> ReportSubject:
     if job.kind == "comparison":
         raise BadInputError(
             f"the comparison {job.key} has no result yet: {job.state}.", remedy="Run it to its end first."
@@ -107,10 +107,10 @@ def _run(job: Job) -> Subject:
             f"{job.key} is {what}, which has no cases to report.",
             remedy=f"{Next('show-run', {'run_id': job.key}, 'shows it')}.",
         )
-    return Subject(job.id)
+    return ReportSubject(job.id)
 
 
-async def read_report(engine: Engine, subject: Subject) -> Report:
+async def read_report(engine: Engine, subject: ReportSubject) -> Report:
     """The subject in figures. Raises `BadInputError` where two runs have no case in common."""
     run = await read_side(engine, subject.run_id)
     before = None if subject.before is None else await read_side(engine, subject.before)
@@ -136,7 +136,7 @@ def _side(db: Db, *, summary: RunSummary) -> Side:
     )
 
 
-def _report(db: Db, *, subject: Subject, run: Side, before: Side | None) -> Report:
+def _report(db: Db, *, subject: ReportSubject, run: Side, before: Side | None) -> Report:
     diff = None
     if subject.before is not None:
         _benchmark_runs(run, before)
@@ -155,7 +155,7 @@ def _report(db: Db, *, subject: Subject, run: Side, before: Side | None) -> Repo
     )
 
 
-def _since(db: Db, summary: RunSummary) -> Before | None:
+def _since(db: Db, summary: RunSummary) -> RunBefore | None:
     """The run before the run, where it is concluded and there was one."""
     if summary.benchmark_run is None:
         return None
@@ -209,15 +209,15 @@ def criteria(db: Db, run_id: str, *, before: str | None = None) -> tuple[Criteri
     )
 
 
-def history(db: Db, summary: RunSummary) -> tuple[TrendPoint, ...]:
+def history(db: Db, summary: RunSummary) -> tuple[ReportTrendPoint, ...]:
     """The newest runs of the benchmark that the run is of, oldest first; of a test case there are none."""
     return tuple(_history(db, summary)) if summary.kind == "benchmark" else ()
 
 
-def _history(db: Db, summary: RunSummary) -> Iterator[TrendPoint]:
+def _history(db: Db, summary: RunSummary) -> Iterator[ReportTrendPoint]:
     series = None
     for point in report_units.history(db, summary.subject_id, limit=HISTORY):
-        yield TrendPoint(
+        yield ReportTrendPoint(
             run_id=point.run_id,
             at=point.at,
             score=point.score,
@@ -276,7 +276,11 @@ def _by_place(db: Db, run_id: str, places: Sequence[Place]) -> dict[Place, UnitD
 
 
 def _case(
-    unit: UnitDetail, tried: Tried | None, *, before: Tried | None = None, change: CaseChange | None = None
+    unit: UnitDetail,
+    tried: ReportedTrial | None,
+    *,
+    before: ReportedTrial | None = None,
+    change: CaseChange | None = None,
 ) -> ReportedCase:
     return ReportedCase(
         test_case_id=unit.case_id,
@@ -291,11 +295,11 @@ def _case(
     )
 
 
-def _tried(unit: UnitDetail, run_id: str) -> Tried:
+def _tried(unit: UnitDetail, run_id: str) -> ReportedTrial:
     """The trial; its output is the test-run's, else what waits to be judged."""
     output = unit.run.get("actualOutput", unit.observed.get("output"))
     calls = unit.tool_calls or unit.observed.get("toolCalls")
-    return Tried(
+    return ReportedTrial(
         run_id=run_id,
         test_run_id=unit.test_run_id,
         outcome=unit.outcome,
@@ -327,10 +331,10 @@ def _text(output: Json) -> str:
     return read if isinstance(read, str) else output_text(output)
 
 
-def _cause(failure: Json) -> Cause | None:
+def _cause(failure: Json) -> ReportCause | None:
     if not failure:
         return None
-    return Cause(
+    return ReportCause(
         failure_type=str(failure["failureType"]),
         severity=str(failure["severity"]),
         description=str(failure.get("description", "")),

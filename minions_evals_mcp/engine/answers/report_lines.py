@@ -16,7 +16,7 @@ from minions_evals_mcp.store.queries.unit_texts import ToldUnit, told_units
 
 
 @dataclass(slots=True, eq=False)
-class CaseLine:
+class TrialLine:
     """One trial of a case in the run that the report is about and, side by side, in the run before."""
 
     tried: ToldUnit | None
@@ -34,7 +34,7 @@ class CaseLine:
         return "absent" if self.tried is None else status_of(self.tried.passed)
 
 
-async def report_lines(engine: Engine, report: Report) -> AsyncGenerator[list[CaseLine]]:
+async def report_lines(engine: Engine, report: Report) -> AsyncGenerator[list[TrialLine]]:
     """The cases of `report_cases`, in its order, a page at a time."""
     run_id = report.run.summary.run_id
     if report.before is None or report.diff is None:
@@ -43,7 +43,7 @@ async def report_lines(engine: Engine, report: Report) -> AsyncGenerator[list[Ca
         ):
             places = [line.place for line in page]
             yield [
-                CaseLine(unit) for unit in await engine.store.read(partial(told_units, job_id=run_id, places=places))
+                TrialLine(unit) for unit in await engine.store.read(partial(told_units, job_id=run_id, places=places))
             ]
         return
     before = report.before.summary.run_id
@@ -51,11 +51,11 @@ async def report_lines(engine: Engine, report: Report) -> AsyncGenerator[list[Ca
         yield await engine.store.read(partial(_side_by_side, page=both, run_id=run_id, before=before))
 
 
-def _side_by_side(db: Db, *, page: list[Pair], run_id: str, before: str) -> list[CaseLine]:
+def _side_by_side(db: Db, *, page: list[Pair], run_id: str, before: str) -> list[TrialLine]:
     now = _by_place(db, run_id, [pair.run.place for pair in page if pair.run is not None])
     then = _by_place(db, before, [pair.before.place for pair in page if pair.before is not None])
     return [
-        CaseLine(
+        TrialLine(
             None if pair.run is None else now[pair.run.place],
             None if pair.before is None else then[pair.before.place],
             pair.change,

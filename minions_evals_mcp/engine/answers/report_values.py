@@ -10,10 +10,10 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Outcome, PromptComparison, RegressionType
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks
-from minions_evals_mcp.engine.answers.run_before import Before
+from minions_evals_mcp.engine.answers.run_before import RunBefore
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
-from minions_evals_mcp.store.queries.report_units import Judged
+from minions_evals_mcp.store.queries.report_units import CriterionScore
 
 Status = Literal["passed", "failed", "unscored", "absent"]
 NAMED = 12
@@ -31,7 +31,7 @@ class CriterionMean(Value):
     before: float | None = None
 
 
-class TrendPoint(Value):
+class ReportTrendPoint(Value):
     """One run in a benchmark's history. `new_series`: measured otherwise than the run before, so not to be compared."""
 
     run_id: str
@@ -63,16 +63,16 @@ class Report(Value):
     comparison: PromptComparison | None
     diff: RunDiff | None
     criteria: tuple[CriterionMean, ...]
-    history: tuple[TrendPoint, ...]
+    history: tuple[ReportTrendPoint, ...]
     names: dict[str, str] = {}
     """Prompt versions by name."""
-    since: Before | None = None
+    since: RunBefore | None = None
     """The run before and what changed since, of one run alone."""
     checks: AuditedChecks | None = None
     """None where the checks were not audited as they are."""
 
 
-class Cause(Value):
+class ReportCause(Value):
     """The reason of a case's failure, as rules found it; `model_says` stands beside that where a model was asked."""
 
     failure_type: str
@@ -100,7 +100,7 @@ def status_of(passed: int | None) -> Status:
     return "passed" if passed else "failed"
 
 
-class Tried(Value):
+class ReportedTrial(Value):
     """One trial of a case in one run. Without a verdict `passed` and `score` (0–1) are None and `reason` says why.
 
     `cautions` are what should have somebody look at the verdict.
@@ -117,9 +117,9 @@ class Tried(Value):
     output: Json | None
     text: str
     tool_calls: list[JsonValue]
-    judgments: tuple[Judged, ...]
+    judgments: tuple[CriterionScore, ...]
     metrics: dict[str, float]
-    cause: Cause | None
+    cause: ReportCause | None
     latency_ms: float | None
     cost_usd: float | None
     checks: tuple[Json, ...] = ()
@@ -137,12 +137,12 @@ class ReportedCase(Value):
     inputs: Json
     expected: Json | None
     edited: bool
-    tried: Tried | None
-    before: Tried | None
+    tried: ReportedTrial | None
+    before: ReportedTrial | None
     change: CaseChange | None
 
     @property
-    def either_trial(self) -> Tried:
+    def either_trial(self) -> ReportedTrial:
         """The trial of the run that the report is about, else that of the run beside it."""
         return either(self.tried, self.before)
 

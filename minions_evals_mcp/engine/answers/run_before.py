@@ -12,7 +12,7 @@ from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 
 
-class Before(Value):
+class RunBefore(Value):
     """The run before, and what is other than in it; `reading` is None of a run that is not concluded yet."""
 
     run_id: str
@@ -22,13 +22,13 @@ class Before(Value):
     changed: tuple[str, ...]
 
 
-def read_before(db: Db, run_id: str, previous: str) -> Before | None:
+def read_before(db: Db, run_id: str, previous: str) -> RunBefore | None:
     """The run `previous` beside that one; None where it is not concluded."""
     then, now = runs.benchmark_run(db, previous), runs.benchmark_run(db, run_id)
     if then is None:
         return None
     fields = then.fields
-    return Before(
+    return RunBefore(
         run_id=previous,
         at=fields.ran_at,
         score=fields.overall_score,

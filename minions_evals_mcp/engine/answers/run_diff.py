@@ -40,7 +40,7 @@ APART: tuple[Kind, ...] = ("not-alike", "only-before", "only-after")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class CaseMeasure:
     """A case in one run: its mean share of the points, and how many of its trials passed."""
 
     __pydantic_config__: ClassVar[ConfigDict] = (
@@ -59,14 +59,14 @@ class CaseChange:
     test_case_id: str
     title: str = ""
     kind: Kind
-    before: Measured | None
-    after: Measured | None
+    before: CaseMeasure | None
+    after: CaseMeasure | None
     loss: float = 0.0
     unlike: tuple[str, ...] = ()
     output_diff: tuple[DiffPart, ...] | None = None
 
 
-class Totals(Value):
+class RunTotals(Value):
     """A run over the cases that both runs measured alike."""
 
     run_id: str
@@ -93,8 +93,8 @@ class RunDiff(Value):
 
     benchmark_id: str
     title: str
-    before: Totals
-    after: Totals
+    before: RunTotals
+    after: RunTotals
     shared: int
     alike: int
     counts: dict[Kind, int]
@@ -217,15 +217,15 @@ def _change(case_id: str, before: CaseScores | None, after: CaseScores | None) -
     )
 
 
-def _measured(scores: CaseScores | None) -> Measured | None:
+def _measured(scores: CaseScores | None) -> CaseMeasure | None:
     if scores is None:
         return None
     trials = len(scores.passed)
     score = scores.fractions[0] if trials == 1 else fmean(scores.fractions)
-    return Measured(score=score, passed=sum(scores.passed), trials=trials)
+    return CaseMeasure(score=score, passed=sum(scores.passed), trials=trials)
 
 
-def _kind(before: Measured, after: Measured) -> Kind:
+def _kind(before: CaseMeasure, after: CaseMeasure) -> Kind:
     """By the share of trials that passed (in whole numbers), else by the score."""
     passes = after.passed * before.trials - before.passed * after.trials
     if passes:
@@ -236,10 +236,10 @@ def _kind(before: Measured, after: Measured) -> Kind:
     return "better" if gain > 0 else "worse"
 
 
-def _totals(db: Db, run_id: str, scores: Mapping[str, CaseScores], alike: Sequence[str]) -> Totals:
+def _totals(db: Db, run_id: str, scores: Mapping[str, CaseScores], alike: Sequence[str]) -> RunTotals:
     counted = [scores[case_id] for case_id in alike]
     possible = sum(scores.possible * len(scores.passed) for scores in counted)
-    return Totals(
+    return RunTotals(
         run_id=run_id,
         version=_of(db, run_id)[1],
         score=sum(scores.possible * sum(scores.fractions) for scores in counted) / possible if possible else None,

@@ -9,7 +9,7 @@ from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.answers.readings.pair_reading import run_before
 from minions_evals_mcp.engine.answers.report_data import find_subject, read_side
 from minions_evals_mcp.engine.answers.report_values import Side
-from minions_evals_mcp.engine.answers.run_before import Before, read_before
+from minions_evals_mcp.engine.answers.run_before import RunBefore, read_before
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job
 from minions_evals_mcp.store.connection import Db
@@ -47,7 +47,7 @@ class RunHead(Value):
     cost_usd: float | None
     began: Timestamp
     ended: Timestamp | None
-    before: Before | None
+    before: RunBefore | None
     previous: str | None
     following: str | None
     pace: Pace | None = None

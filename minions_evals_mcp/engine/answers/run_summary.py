@@ -73,7 +73,7 @@ class UnscoredLine(Value):
     reason: str
 
 
-class Bounds(Value):
+class PassRateBounds(Value):
     """The pass rate (0–100) if everything that was not scored had failed, and had passed."""
 
     worst: float
@@ -117,7 +117,7 @@ class RunSummary(Value):
     spent: dict[str, float]
     outputs: str = ""
     benchmark_run: Json | None = None
-    bounds: Bounds | None = None
+    bounds: PassRateBounds | None = None
     test_runs: list[Json] = []
     causes: list[Cause] = []
     failures: list[FailureLine] = []
@@ -256,13 +256,13 @@ def _benchmark_json(run: Record[BenchmarkRun] | None) -> Json | None:
     return {"id": run.id, **{name: value for name, value in fields.items() if name != "testRunIds"}}
 
 
-def _bounds(run: Record[BenchmarkRun] | None, skipped: int) -> Bounds | None:
+def _bounds(run: Record[BenchmarkRun] | None, skipped: int) -> PassRateBounds | None:
     if run is None:
         return None
     fields = run.fields
     unscored = fields.error_count + skipped
     units = fields.total_count + unscored
-    return Bounds(worst=100 * fields.passed_count / units, best=100 * (fields.passed_count + unscored) / units)
+    return PassRateBounds(worst=100 * fields.passed_count / units, best=100 * (fields.passed_count + unscored) / units)
 
 
 def _run_json(db: Db, run: Record[TestRun]) -> Json:

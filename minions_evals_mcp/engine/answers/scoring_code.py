@@ -11,7 +11,7 @@ from minions_evals_mcp.errors import BadInputError, InstrumentError, InvalidReco
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.checks import Broke, Language
+from minions_evals_mcp.scoring.checks import Language, SnippetError
 from minions_evals_mcp.scoring.score_card import Row
 from minions_evals_mcp.scoring.score_matrix import CustomScore, custom_score
 
@@ -21,7 +21,7 @@ _LIMITS = frozenset({"time-limit", "memory-limit", "output-limit", "died"})
 
 
 @dataclass(frozen=True, slots=True)
-class ScoringCode:
+class TableScoringCode:
     """Code that scores a table; `trusted` runs it with the real interpreter."""
 
     name: str
@@ -36,7 +36,7 @@ class ScoringCode:
         """
         async with Snippets(trusted=self.trusted, limits=LIMITS) as snippets:
             outcome = await snippets.run(self.language, self.text, {"data": [dict(row) for row in rows]})
-        if isinstance(outcome, Broke):
+        if isinstance(outcome, SnippetError):
             stop = InstrumentError if outcome.kind in _LIMITS else BadInputError
             raise stop(f"{self.name}: {outcome.error}.", remedy=_remedy(outcome))
         try:
@@ -45,7 +45,7 @@ class ScoringCode:
             raise error.at(self.name) from None
 
 
-def _remedy(broke: Broke) -> str:
+def _remedy(broke: SnippetError) -> str:
     match broke.kind:
         case "unsupported":
             return f"Write it without, or run it with the real interpreter: {argument('trust_code')}."
@@ -55,13 +55,13 @@ def _remedy(broke: Broke) -> str:
             return "The code must return {score, score_matrix?}; data is a list of rows."
 
 
-def read_scoring_code(path: Path, *, trusted: bool) -> ScoringCode:
+def read_scoring_code(path: Path, *, trusted: bool) -> TableScoringCode:
     """The code in a `.py` or `.js` file; raises `BadInputError` for any other."""
     language = LANGUAGES.get(path.suffix.lower())
     if language is None:
         raise BadInputError(f"{path} is no scoring code.", remedy="Name a .py or a .js file.")
     try:
-        return ScoringCode(str(path), language, bounded_files.read_text(path), trusted)
+        return TableScoringCode(str(path), language, bounded_files.read_text(path), trusted)
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except UnicodeDecodeError:

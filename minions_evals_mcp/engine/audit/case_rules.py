@@ -10,7 +10,7 @@ from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByExpectation
 from minions_evals_mcp.judges.heuristic import guide, is_rule
 from minions_evals_mcp.scoring.assertions.kinds.graded import GRADED
 from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
-from minions_evals_mcp.scoring.audit.rules import OWN, Part, Rules
+from minions_evals_mcp.scoring.audit.rules import OWN, Rules, ScorePart
 from minions_evals_mcp.scoring.rubric import RubricInUse
 
 A_MODEL = "a model"
@@ -40,7 +40,7 @@ def rules_of(measure: Measure, *, embeds: bool) -> Rules:
 
 def _of_rubric(rubric: RubricInUse, *, embeds: bool) -> Rules:
     """The criteria that rules judge; the threshold is their share of what all criteria can give."""
-    parts: list[Part] = []
+    parts: list[ScorePart] = []
     others: list[str] = []
     for ident, criterion in rubric.criteria:
         assertions = (
@@ -54,7 +54,9 @@ def _of_rubric(rubric: RubricInUse, *, embeds: bool) -> Rules:
         others += [f"{criterion.name}: {who}" for who in left]
         if ruled:
             parts.append(
-                Part(ident, criterion.name, ruled, None, criterion.weight, criterion.min_score, criterion.max_score)
+                ScorePart(
+                    ident, criterion.name, ruled, None, criterion.weight, criterion.min_score, criterion.max_score
+                )
             )
     possible = sum(criterion.weight * criterion.max_score for _, criterion in rubric.criteria)
     by_rule = sum(part.weight * part.high for part in parts)
@@ -70,7 +72,7 @@ def _of_assertions(own: ByAssertions, title: str, *, embeds: bool) -> Rules:
     ruled, left = ruled_ones(own.assertions, embeds=embeds)
     if not ruled:
         return Rules(left_out=tuple(left))
-    return Rules((Part("", title, ruled, own.threshold),), left_out=tuple(left))
+    return Rules((ScorePart("", title, ruled, own.threshold),), left_out=tuple(left))
 
 
 def ruled_ones(assertions: Sequence[Assertion], *, embeds: bool) -> tuple[tuple[Assertion, ...], list[str]]:

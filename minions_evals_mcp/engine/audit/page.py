@@ -18,10 +18,10 @@ from minions_evals_mcp.engine.audit.case_rules import rules_of
 from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.scoring.audit.cheats import AuditedCase
-from minions_evals_mcp.scoring.audit.holes import Holes, Passing, Plan, holes_of, plan_of
+from minions_evals_mcp.scoring.audit.holes import AuditPlan, Holes, Passing, holes_of, plan_of
 from minions_evals_mcp.scoring.audit.mutants import Mutant
 from minions_evals_mcp.scoring.audit.references import reference_of
-from minions_evals_mcp.scoring.audit.rules import Trial, Tried
+from minions_evals_mcp.scoring.audit.rules import RuleVerdict, Trial
 from minions_evals_mcp.scoring.audit.suggestions import REMEDIES, Proposal, Stricter, in_words, proposal_of, stricter
 from minions_evals_mcp.scoring.audit.words import normal
 
@@ -45,7 +45,7 @@ class Audited:
     measure: Measure
     audit: CaseAudit
     holes: Holes = field(default_factory=Holes)
-    plan: Plan | None = None
+    plan: AuditPlan | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -89,7 +89,7 @@ async def audit_page(
 
 def _plans(
     measures: Sequence[Measure], recorded: Mapping[str, Sequence[tuple[ToolCall, ...]]], *, embeds: bool, looks: Looks
-) -> list[Plan]:
+) -> list[AuditPlan]:
     cases = [measure.case.fields for measure in measures]
     rules = [rules_of(measure, embeds=embeds) for measure in measures]
     references = [
@@ -143,7 +143,7 @@ def _shape(text: str) -> Shape:
     )  # fmt: skip
 
 
-async def _holes(measures: Sequence[Measure], plans: Sequence[Plan], judges: Judges) -> list[Holes]:
+async def _holes(measures: Sequence[Measure], plans: Sequence[AuditPlan], judges: Judges) -> list[Holes]:
     trials_made = await _tried([[] if plan.asked.rules.is_empty else list(plan.trials()) for plan in plans], judges)
     probing = [plan.probing(verdicts) if verdicts else None for plan, verdicts in zip(plans, trials_made, strict=True)]
     probed = await _tried([[] if plan is None else list(plan.trials()) for plan in probing], judges)
@@ -155,14 +155,14 @@ async def _holes(measures: Sequence[Measure], plans: Sequence[Plan], judges: Jud
     ]
 
 
-async def _tried(trials: Sequence[Sequence[Trial]], judges: Judges) -> list[list[Tried]]:
+async def _tried(trials: Sequence[Sequence[Trial]], judges: Judges) -> list[list[RuleVerdict]]:
     """The verdicts on the trials of each case, judged in one go."""
     verdicts = iter(await judge([trial for several in trials for trial in several], judges))
     return [[next(verdicts) for _ in several] for several in trials]
 
 
 async def _suggestions(
-    measures: Sequence[Measure], plans: Sequence[Plan], holes: Sequence[Holes], judges: Judges
+    measures: Sequence[Measure], plans: Sequence[AuditPlan], holes: Sequence[Holes], judges: Judges
 ) -> list[Suggestion | str | None]:
     """Returns what closes the holes of each case that has some, tried before it is told; else why there is nothing to suggest."""
     proposed = [_proposed(measure, plan, hole) for measure, plan, hole in zip(measures, plans, holes, strict=True)]
@@ -175,7 +175,7 @@ async def _suggestions(
     ]
 
 
-def _proposed(measure: Measure, plan: Plan, hole: Holes) -> Proposal | str | None:
+def _proposed(measure: Measure, plan: AuditPlan, hole: Holes) -> Proposal | str | None:
     wrong = (*hole.cheats, *hole.survivors)
     if measure.case.fields.canary or not (wrong or hole.findings):
         return None
@@ -205,7 +205,7 @@ def _wire(dumped: Json) -> Json:
     return {key: value for key, value in dumped.items() if value is not None and (key, value) != ("weight", 1.0)}
 
 
-def _case_audit(measure: Measure, plan: Plan, holes: Holes, suggestion: Suggestion | str | None) -> CaseAudit:
+def _case_audit(measure: Measure, plan: AuditPlan, holes: Holes, suggestion: Suggestion | str | None) -> CaseAudit:
     rules = plan.asked.rules
     let = [
         *((seen, True) for seen in (*holes.cheats, *holes.survivors)),

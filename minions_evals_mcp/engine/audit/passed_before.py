@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.engine.audit.page import Audited
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import Judges, judge
-from minions_evals_mcp.scoring.audit.rules import Part, Rules, Trial
+from minions_evals_mcp.scoring.audit.rules import Rules, ScorePart, Trial
 from minions_evals_mcp.scoring.failures.texts import cut
 from minions_evals_mcp.store.queries.audits import outputs_that_passed
 
@@ -38,7 +38,7 @@ async def with_passed_before(engine: Engine, page: Sequence[Audited], judges: Ju
 def _trial(case: Audited, output: Json) -> Trial:
     assert case.audit.suggestion is not None
     checks = tuple(Assertion.model_validate(check) for check in case.audit.suggestion.assertions)
-    return Trial(Rules(parts=(Part("", "", checks),)), output, None, case.measure.case.fields.inputs)
+    return Trial(Rules(parts=(ScorePart("", "", checks),)), output, None, case.measure.case.fields.inputs)
 
 
 def _with_doubt(case: Audited, trials: Sequence[Trial], passed: Sequence[bool | None]) -> Audited:

@@ -97,7 +97,7 @@ class Executions(Value):
     next_cursor: int | None
 
 
-class RunLine(Value):
+class CaseRunLine(Value):
     """A run in one line."""
 
     id: str
@@ -127,8 +127,8 @@ class TestCaseStats(Value):
     total_runs: int
     pass_rate: float | None
     avg_score: float | None
-    recent_runs: Annotated[tuple[RunLine, ...], Field(strict=False)]
-    regressions: Annotated[tuple[RunLine, ...], Field(strict=False)]
+    recent_runs: Annotated[tuple[CaseRunLine, ...], Field(strict=False)]
+    regressions: Annotated[tuple[CaseRunLine, ...], Field(strict=False)]
     trend_data: Annotated[tuple[DayFigures, ...], Field(strict=False)]
 
 
@@ -272,7 +272,7 @@ def _with_prompt(db: Db, summaries: list[TestCaseSummary]) -> list[TestCaseSumma
     return summaries
 
 
-def _pass_rate(figures: case_history.Figures) -> float | None:
+def _pass_rate(figures: case_history.CaseFigures) -> float | None:
     return 100 * figures.passed / figures.runs if figures.runs else None
 
 
@@ -302,9 +302,9 @@ def _stats(db: Db, test_case_id: str, limit: int) -> TestCaseStats:
     )
 
 
-def _line(run: Record[TestRun]) -> RunLine:
+def _line(run: Record[TestRun]) -> CaseRunLine:
     fields = run.fields
-    return RunLine(
+    return CaseRunLine(
         id=run.id,
         passed=fields.passed,
         score=score_fraction(fields.total_score, fields.max_possible_score),
@@ -315,7 +315,7 @@ def _line(run: Record[TestRun]) -> RunLine:
     )
 
 
-def _day(date: str, figures: case_history.Figures) -> DayFigures:
+def _day(date: str, figures: case_history.CaseFigures) -> DayFigures:
     assert figures.average is not None, "a day without runs is no day of the trend"
     return DayFigures(
         date=date, total_runs=figures.runs, pass_rate=100 * figures.passed / figures.runs, avg_score=figures.average

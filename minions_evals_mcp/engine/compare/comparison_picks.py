@@ -12,7 +12,7 @@ from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure, measures
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.checks import Subject
-from minions_evals_mcp.scoring.max_score import Selection, parted
+from minions_evals_mcp.scoring.max_score import SelectedOutput, parted
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.scoring.verdicts.examination import Contest
 from minions_evals_mcp.store import jobs, records
@@ -37,7 +37,7 @@ async def picks(engine: Engine, run_a: str, run_b: str, case_ids: Sequence[str])
     if not pairs:
         return None
     chosen = [
-        selection.selected if isinstance(selection, Selection) else None
+        selection.selected if isinstance(selection, SelectedOutput) else None
         for selection in await judge([*map(_contest, pairs)], judges_of(engine))
     ]
     return MaxScorePicks(a=chosen.count(0), b=chosen.count(1), unpicked=chosen.count(None))

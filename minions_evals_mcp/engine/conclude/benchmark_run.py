@@ -15,7 +15,13 @@ from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalMetr
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.conclude.canaries import canary_note, tell_canaries
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend
-from minions_evals_mcp.engine.conclude.earlier_run import Concluding, Regression, Standing, answered_otherwise, standing
+from minions_evals_mcp.engine.conclude.earlier_run import (
+    Concluding,
+    EarlierRunStanding,
+    Regression,
+    answered_otherwise,
+    standing,
+)
 from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
 from minions_evals_mcp.engine.conclude.fall_notice import tell_fall
 from minions_evals_mcp.engine.conclude.grouping import grouping_notes
@@ -75,7 +81,7 @@ def _with_answering(db: Db, about: Concluding) -> Concluding:
 
 
 def _benchmark_run(
-    db: Db, about: Concluding, benchmark: BenchmarkHead, beside: Standing
+    db: Db, about: Concluding, benchmark: BenchmarkHead, beside: EarlierRunStanding
 ) -> Record[BenchmarkRun]:  # fmt: skip
     sums, shared = runs.sums(db, about.run_id), beside.shared
     overall = min(1.0, max(0.0, sums.scores.scores / sums.scores.maxima))
@@ -124,7 +130,9 @@ def _counted(passed: int, total: int, trials: int) -> str:
     return f"{passed} of {total}{' trials' if trials > 1 else ''} passed"
 
 
-def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, sums: runs.Sums, effective: float) -> str:
+def _notes(
+    db: Db, about: Concluding, benchmark_id: str, beside: EarlierRunStanding, *, sums: runs.Sums, effective: float
+) -> str:
     """Returns what a reader must know: cases that were not run, and why this run stands alone."""
     notes = [*strange_outputs(outputs.outputs_of_run(db, about.run_id), sums.runs)]
     if beside.canaries:
@@ -143,7 +151,7 @@ def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing, *, su
     return "; ".join((*notes, *_beside_notes(db, about, benchmark_id, beside)))
 
 
-def _beside_notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing) -> Iterator[str]:
+def _beside_notes(db: Db, about: Concluding, benchmark_id: str, beside: EarlierRunStanding) -> Iterator[str]:
     """Yields what of the run before it is not compared with, and what changed since."""
     newest = runs.earlier(db, benchmark_id)
     if newest is not None and (then := answered_otherwise(db, newest.id, about)):

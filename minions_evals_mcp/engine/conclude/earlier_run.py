@@ -69,7 +69,7 @@ class Origins:
 
 
 @frozen_type
-class Standing:
+class EarlierRunStanding:
     """The run beside the newest one that was judged alike: on the cases that both have, whether it fell, and what changed."""
 
     alike: runs.Earlier | None
@@ -82,21 +82,21 @@ class Standing:
     fall: SupportedFall | None = None
 
 
-def standing(db: Db, about: Concluding, benchmark_id: str, means: Sequence[runs.Mean]) -> Standing:
+def standing(db: Db, about: Concluding, benchmark_id: str, means: Sequence[runs.Mean]) -> EarlierRunStanding:
     """Returns how the run stands; one of a comparison is measured against none."""
     alike = _newest_alike(db, about, benchmark_id)
     compared = about.request.purpose != "comparison"
     origins = _origins(db, about, alike if compared else None)
     canaries = tuple(runs.canaries_passed(db, about.run_id))
     if alike is None or not compared or origins.incomparable:
-        return Standing(alike, None, None, origins, canaries)
+        return EarlierRunStanding(alike, None, None, origins, canaries)
     shared = shared_cases.shared(db, alike.id, about.run_id)
     whole = about.request.selection is None
     fallen = _fallen_most(runs.kept_means(db, alike.id), means) if whole else None
     regression = _regression(db, about, alike, shared, fallen, origins)
     since, beside_base = _fallen_since(db, about, alike, shared, origins)
     fall = supported_fall(since, beside_base) if since and beside_base else supported_fall(alike.id, shared)
-    return Standing(alike, shared, regression, origins, canaries, since, fallen, fall)
+    return EarlierRunStanding(alike, shared, regression, origins, canaries, since, fallen, fall)
 
 
 def _newest_alike(db: Db, about: Concluding, benchmark_id: str) -> runs.Earlier | None:

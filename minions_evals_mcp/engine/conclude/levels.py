@@ -21,7 +21,7 @@ NEAR = 2
 
 
 @frozen_type
-class Standing:
+class LevelStanding:
     """The state of the series: whether it fell for sure, and the run at which a fall began that this look was the first to see."""
 
     evidence: Evidence
@@ -30,7 +30,7 @@ class Standing:
 
 def record_levels(
     db: Db, run: Record[BenchmarkRun], series: str, points: Sequence[SeriesRun], *, variance: float
-) -> Standing:  # fmt: skip
+) -> LevelStanding:  # fmt: skip
     """Keeps where a level begins, once it is seen; a level that came and went again has two ends, both kept.
 
     A step within the share `variance` of the mean is none.
@@ -41,11 +41,11 @@ def record_levels(
     scores = [round(score, 9) for score in without_season(raw, moments, starts, newest=MOST_NEW)]
     change = newest_change(scores, starts, looks=len(points))
     if change is None or abs(change.step) <= variance * fmean(scores) or change.place - starts[-1] <= NEAR:
-        return Standing(_evidence(scores, starts, len(points)))
+        return LevelStanding(_evidence(scores, starts, len(points)))
     began = seen[change.place]
     trend_points.keep_level(db, began.run_id, run.fields.benchmark_id, series, found_by=run.id, at=run.fields.ran_at)
     evidence = _evidence(scores, [*starts, change.place], len(points))
-    return Standing(evidence, began if change.is_fall else None)
+    return LevelStanding(evidence, began if change.is_fall else None)
 
 
 def _evidence(scores: Sequence[float], starts: Sequence[int], runs: int) -> Evidence:

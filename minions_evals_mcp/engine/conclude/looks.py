@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
-from minions_evals_mcp.stats.sequential import WHILE_LOOKING, Look, look
+from minions_evals_mcp.stats.sequential import WHILE_LOOKING, InterimAnalysis, look
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
 
 
 @frozen_type
-class Settled:
+class SequentialOutcome:
     """The outcome of the looks: after how many of the planned cases, and the decision."""
 
-    look: Look
+    look: InterimAnalysis
     seen: int
     planned: int
     level: float
@@ -36,18 +36,18 @@ class Settled:
         )
 
 
-def settled(db: Db, run_a: str, run_b: str, *, planned: int, level: float) -> Settled | None:
+def settled(db: Db, run_a: str, run_b: str, *, planned: int, level: float) -> SequentialOutcome | None:
     """The first look that settles it, over the cases that were scored in both so far; None while none does."""
     b = c = 0
     for seen, (before, after) in enumerate(run_pairs.passes_in_order(db, run_a, run_b), 1):
         b, c = b + (after and not before), c + (before and not after)
         looked = look(b, c, seen, planned, level=level)
         if looked.decision != "continue":
-            return Settled(looked, seen, planned, level)
+            return SequentialOutcome(looked, seen, planned, level)
     return None
 
 
-def concluded(db: Db, run_a: str, run_b: str, *, planned: int, level: float) -> Settled:
+def concluded(db: Db, run_a: str, run_b: str, *, planned: int, level: float) -> SequentialOutcome:
     """Returns what the looks came to once nothing more is run; cases that could not be scored are no longer planned."""
     settled_look = settled(db, run_a, run_b, planned=planned, level=level)
     if settled_look is not None:
@@ -55,4 +55,4 @@ def concluded(db: Db, run_a: str, run_b: str, *, planned: int, level: float) -> 
     passes = run_pairs.passes_in_order(db, run_a, run_b)
     gained = sum(after and not before for before, after in passes)
     lost = sum(before and not after for before, after in passes)
-    return Settled(look(gained, lost, len(passes), len(passes), level=level), len(passes), len(passes), level)
+    return SequentialOutcome(look(gained, lost, len(passes), len(passes), level=level), len(passes), len(passes), level)

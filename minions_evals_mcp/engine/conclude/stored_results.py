@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from minions_evals_mcp.engine.version_chain import versions_ever
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.comparison import CasePair
-from minions_evals_mcp.stats.stored_results import StoredOutput, looks_at, matched
+from minions_evals_mcp.stats.stored_results import ComparedOutput, looks_at, matched
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging.stored_results import StoredRun, stored_outputs, stored_runs
 
@@ -33,7 +33,7 @@ class StoredResults:
 
 
 @frozen_type
-class Choice:
+class OpenChoice:
     """The choice that was open: how many attempts that is beside the comparison's own, and what decides instead of a choice.
 
     `elsewhere`: so many attempts it is beside one on other cases, whose own results none of the stored ones are.
@@ -44,12 +44,12 @@ class Choice:
     elsewhere: int = 0
 
 
-NO_CHOICE = Choice(0, None)
+NO_CHOICE = OpenChoice(0, None)
 
 
 def choice_among(
     db: Db, runs: tuple[str, str], versions: tuple[str, str], *, until: int, pooled: bool | None = None
-) -> Choice:
+) -> OpenChoice:
     """Returns what there was to choose from when two stored runs were compared.
 
     `pooled`: whether all results were found to decide then; None where that is still to be found.
@@ -62,11 +62,11 @@ def choice_among(
     like = [_like(there, side) for side in sides]
     moments = 1 + min(sum(run in own for run in alone) for own in like)
     if not all(like) or (pooled is None and moments == 1) or pooled is False:
-        return Choice(len(alone), None, elsewhere)
+        return OpenChoice(len(alone), None, elsewhere)
     groups = Counter((run.version, run.alike) for run in alone if not any(run in own for own in like))
     runs_a, runs_b = (tuple(run.run for run in own) for own in like)
     stored = StoredResults(runs_a, runs_b, min(len({run.said for run in own}) for own in like))
-    return Choice(sum(map(looks_at, groups.values())) + looks_at(moments) - 1, stored, elsewhere)
+    return OpenChoice(sum(map(looks_at, groups.values())) + looks_at(moments) - 1, stored, elsewhere)
 
 
 def _rivals(db: Db, version: str, candidate: str) -> list[str]:
@@ -85,7 +85,7 @@ def _like(there: Sequence[StoredRun], side: StoredRun | None) -> list[StoredRun]
     return [run for run in there if run.may_pool and (run.version, run.alike) == (side.version, side.alike)]
 
 
-def _pair(own: CasePair, a: Sequence[StoredOutput], b: Sequence[StoredOutput]) -> CasePair:
+def _pair(own: CasePair, a: Sequence[ComparedOutput], b: Sequence[ComparedOutput]) -> CasePair:
     before, after = zip(*matched(a, b), strict=True)
     return CasePair(
         own.case_id,

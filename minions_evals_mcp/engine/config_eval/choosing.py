@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.judge.own_judges import OwnJudges
 from minions_evals_mcp.judges.grading import NoPreference, chooser_digest, preferred
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion
-from minions_evals_mcp.judges.templated import Choice
+from minions_evals_mcp.judges.templated import ModelChoice
 from minions_evals_mcp.scoring.checks import Aggregate, Unchecked
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, MaxScore, OutputScores, select
 from minions_evals_mcp.scoring.prompt_texts.code_judges import TEMPLATES
@@ -68,7 +68,7 @@ class Choosing:
         return Selected(type=SELECT_BEST, selected=winner.column, reasons=reasons)
 
 
-def _verdict(criterion: Criterion, choice: Choice | NoPreference, judged_by: str) -> Verdict | NotJudgeable:
+def _verdict(criterion: Criterion, choice: ModelChoice | NoPreference, judged_by: str) -> Verdict | NotJudgeable:
     """Returns what is kept of the choice, and not paid for again."""
     if isinstance(choice, NoPreference):
         return NotJudgeable(criterion.id, f"no preference: {choice.reason}")

@@ -20,10 +20,10 @@ from minions_evals_mcp.engine.config_eval.choosing import Choosing
 from minions_evals_mcp.engine.config_eval.columns_before import columns_before, note_choices, note_columns
 from minions_evals_mcp.engine.config_eval.evaluation import (
     Column,
+    ColumnPart,
     EvalOptions,
     Evaluation,
     ModelSpec,
-    Part,
     SelectBest,
     models_of,
     part_request,
@@ -41,7 +41,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import StartedCases, silent, start_benchmark
-from minions_evals_mcp.engine.standing import Standing
+from minions_evals_mcp.engine.standing import RunProgress
 from minions_evals_mcp.errors import InstrumentError, StoppedError, UnsupportedError
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.next_steps import SET_KEY, argument
@@ -168,7 +168,7 @@ async def _begun(
     )  # fmt: skip
     for _, run in runs:
         done = run.job.total if run.job.state in ENDED else 0
-        engine.watch(Standing(run.job.id, run.job.total, done, key=run.job.key))
+        engine.watch(RunProgress(run.job.id, run.job.total, done, key=run.job.key))
     return await engine.store.write(note)
 
 
@@ -207,7 +207,9 @@ def _cases(evaluation: Evaluation) -> Iterator[Record[TestCase]]:
             yield cast("Record[TestCase]", record)
 
 
-async def _part(column: Column, part: Part, limits: EvalOptions, providers: Providers, memory: Memory | None) -> _Part:
+async def _part(
+    column: Column, part: ColumnPart, limits: EvalOptions, providers: Providers, memory: Memory | None
+) -> _Part:
     models = [await providers.models(spec) for spec in models_of(part.provider.spec)]
     request = part_request(providers.engine, providers.evaluation, column, part, limits)
     return _Part(request, partial(providers.target, column, part, models, memory), column, memory)

@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.planning import CONFIG
 from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from minions_evals_mcp.scoring.max_score import MaxScore
-from minions_evals_mcp.scoring.metrics import Derived
+from minions_evals_mcp.scoring.metrics import DerivedMetric
 from minions_evals_mcp.targets.call_traces import HeldSpans
 from minions_evals_mcp.targets.prompted import PythonTransform
 
@@ -209,7 +209,7 @@ class PromptCode(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ColumnPart:
     """The work of one kept run of a column: tests that are asked alike, as a benchmark of their own."""
 
     provider: Provider
@@ -225,7 +225,7 @@ class Column:
     version_id: str
     prompt_label: str
     provider: Provider
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ColumnPart, ...] = ()
     writer: PromptCode | None = None
     prompt_config: Json = field(default_factory=dict[str, JsonValue])
     """What the prompt asks of its model, over the provider's own config."""
@@ -273,7 +273,7 @@ class Evaluation:
     told_tests: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """The tests that code is told, by the digests that stand among their inputs."""
     choosers: Mapping[str, tuple[Chooser, ...]] = field(default_factory=dict[str, tuple[Chooser, ...]])
-    derived: tuple[Derived, ...] = ()
+    derived: tuple[DerivedMetric, ...] = ()
     delay_s: float = 0.0
     concurrency: int | None = None
     max_seconds: float | None = None
@@ -318,7 +318,9 @@ class EvalOptions:
     """The branch of the repository in which it is evaluated."""
 
 
-def part_request(engine: Engine, evaluation: Evaluation, column: Column, part: Part, limits: EvalOptions) -> RunRequest:
+def part_request(
+    engine: Engine, evaluation: Evaluation, column: Column, part: ColumnPart, limits: EvalOptions
+) -> RunRequest:
     """The run of that part of a column: the same tests, asked and judged alike, are the same run under the same key."""
     measured: JsonValue = [
         part.benchmark_id, column.version_id, target_identity(column, part), part.trials, SCORER_VERSION,
@@ -340,7 +342,7 @@ def part_request(engine: Engine, evaluation: Evaluation, column: Column, part: P
     )
 
 
-def target_identity(column: Column, part: Part) -> str:
+def target_identity(column: Column, part: ColumnPart) -> str:
     """The digest of all that bears on a part's answers; code that writes the prompts is told the provider's id and label."""
     identity = part.provider.identity()
     if column.prompt_config:

@@ -13,12 +13,20 @@ from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.config_eval.choosing import Choosing
 from minions_evals_mcp.engine.config_eval.evaluation import Evaluation
 from minions_evals_mcp.engine.config_eval.kept_columns import StoredColumn, checked_cell
-from minions_evals_mcp.engine.config_eval.matrix import JUDGED, Cell, ColumnFigures, Matrix, Row, Score, Selected
+from minions_evals_mcp.engine.config_eval.matrix import (
+    JUDGED,
+    AssertionScore,
+    Cell,
+    ColumnFigures,
+    Matrix,
+    Selected,
+    TestRow,
+)
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.yardstick import Measure
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.checks import Aggregate, Checked
-from minions_evals_mcp.scoring.metrics import Derived, derive, metric_scores, metric_weights, named_in
+from minions_evals_mcp.scoring.metrics import DerivedMetric, derive, metric_scores, metric_weights, named_in
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.store.jobs import UnitRow
 from minions_evals_mcp.targets.prompted import variables_of, written_prompt
@@ -34,7 +42,7 @@ class Filled:
     judging: Judging
     choosing: Choosing
 
-    async def row(self, index: int, measure: Measure, trial: int) -> Row:
+    async def row(self, index: int, measure: Measure, trial: int) -> TestRow:
         """One test under every column, with what is selected."""
         case = measure.case
         checked: dict[int, Aggregate] = {}
@@ -55,7 +63,7 @@ class Filled:
             for chooser in self.evaluation.choosers.get(case.id, ())
             if units
         ]
-        return Row(
+        return TestRow(
             index=index,
             case_id=case.id,
             title=case.title,
@@ -78,7 +86,7 @@ class Filled:
         except BadInputError:  # the cell says why nothing could be asked
             return None
 
-    def figures(self, number: int, rows: Sequence[Row]) -> ColumnFigures:
+    def figures(self, number: int, rows: Sequence[TestRow]) -> ColumnFigures:
         """Returns how a column came out over the tests that ask for it."""
         cells = [row.cells[number] for row in rows if row.cells[number].asked]
         judged = [cell for cell in cells if cell.verdict in JUDGED]
@@ -118,7 +126,7 @@ def _metrics(cells: Sequence[Cell]) -> tuple[dict[str, float], dict[str, float]]
 
 
 def with_metrics(
-    matrix: Matrix, scores: Mapping[tuple[int, int], dict[str, float]], metrics: Sequence[Derived]
+    matrix: Matrix, scores: Mapping[tuple[int, int], dict[str, float]], metrics: Sequence[DerivedMetric]
 ) -> Matrix:
     """The matrix with those named scores in place of its own, by row and column; a new one weighs 1."""
     if not scores:
@@ -177,10 +185,10 @@ def _sum(values: Sequence[float]) -> float | None:
     return math.fsum(values) if values else None
 
 
-def shown_scores(results: Sequence[Checked]) -> tuple[Score, ...]:
+def shown_scores(results: Sequence[Checked]) -> tuple[AssertionScore, ...]:
     """The verdicts as they stand in the answer."""
     return tuple(
-        Score(
+        AssertionScore(
             type=result.type,
             passed=result.passed,
             score=result.score,

@@ -18,7 +18,7 @@ JUDGED: tuple[CellVerdict, ...] = ("passed", "failed")
 RowVerdict = Literal["passed", "failed", "undecided", "not-asked"]
 
 
-class Score(Value):
+class AssertionScore(Value):
     """One assertion's verdict on one output; the parts of a set stand under it."""
 
     type: str
@@ -27,7 +27,7 @@ class Score(Value):
     reason: str
     weight: float = 1.0
     metric: str | None = None
-    parts: tuple[Score, ...] = ()
+    parts: tuple[AssertionScore, ...] = ()
 
 
 class Cell(Value):
@@ -58,7 +58,7 @@ class Cell(Value):
     cost_usd: float | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
-    scores: tuple[Score, ...] = ()
+    scores: tuple[AssertionScore, ...] = ()
     metrics: dict[str, float] = {}
     metric_weights: dict[str, float] = {}
     recalled: Annotated[Json, Field(exclude_if=lambda held: not held)] = {}
@@ -98,7 +98,7 @@ class Selected(Value):
     problem: str = ""
 
 
-class Row(Value):
+class TestRow(Value):
     """One test (and trial) under every column."""
 
     index: int
@@ -185,7 +185,7 @@ class Matrix(Value):
     title: str
     benchmark_id: str
     columns: tuple[ColumnFigures, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TestRow, ...]
     spent_usd: float
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -22,12 +22,12 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
     AddressSpec,
     AnsweringSpec,
     Column,
+    ColumnPart,
     EchoSpec,
     Evaluation,
     GivenSpec,
     ModelSpec,
     ModuleSpec,
-    Part,
     ProgramSpec,
     Provider,
     PythonSpec,
@@ -43,14 +43,14 @@ from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.address import Address, AddressCode
 from minions_evals_mcp.targets.call_traces import TestPlace, Tracing, test_key
 from minions_evals_mcp.targets.conversation import takes_calls
-from minions_evals_mcp.targets.exchange import Asking
-from minions_evals_mcp.targets.http import Question
+from minions_evals_mcp.targets.exchange import TargetQuestion
+from minions_evals_mcp.targets.http import HttpQuestion
 from minions_evals_mcp.targets.judging_code import JudgingCode
 from minions_evals_mcp.targets.live import MAX_TOKENS
 from minions_evals_mcp.targets.memory import Memory
 from minions_evals_mcp.targets.module_file import SUFFIXES, ModuleFile, PromptModule
 from minions_evals_mcp.targets.prompt_code import PromptProgram, prompt_function
-from minions_evals_mcp.targets.prompted import Echo, Given, Prompt, PromptedTarget, Responder, Writer
+from minions_evals_mcp.targets.prompted import Echo, GivenAnswer, PromptedTarget, RenderedPrompt, Responder, Writer
 from minions_evals_mcp.targets.responders import ModelResponder, Program, python_file
 
 VARIABLE = re.compile(r"\{\{\s*env\.(\w+)\s*\}\}")
@@ -63,7 +63,7 @@ class OwnResponder:
     responder: Responder
     budget: Budget
 
-    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: RenderedPrompt, question: TargetQuestion) -> Observed | TargetErrored:
         """The answer, once the cap lets it be asked for."""
         return await self.budget.own_output(partial(self.responder.answer, prompt, question))
 
@@ -89,7 +89,7 @@ class Providers:
         return None if text is None else with_variables(text, self.environment)
 
     def target(
-        self, column: Column, part: Part, models: Sequence[Models], memory: Memory | None, budget: Budget
+        self, column: Column, part: ColumnPart, models: Sequence[Models], memory: Memory | None, budget: Budget
     ) -> PromptedTarget:
         """The target of a column's part, its calls taken out of the budget; raises `BadInputError` where it cannot be called."""
         provider = part.provider
@@ -175,7 +175,7 @@ class Providers:
             case EchoSpec():
                 return Echo()
             case GivenSpec():
-                return Given(spec.outputs)
+                return GivenAnswer(spec.outputs)
             case ModelSpec():
                 return self._model(spec, next(models), budget)
             case SimulatedUserSpec():
@@ -234,7 +234,7 @@ class Providers:
         query = {key: with_variables(value, self.environment) for key, value in spec.query.items()}
         url = with_variables(spec.url, self.environment)
         text = None if spec.text is None else with_variables(spec.text, self.environment)
-        question = Question(spec.method, url, headers, self._filled(spec.body), text)
+        question = HttpQuestion(spec.method, url, headers, self._filled(spec.body), text)
         code = AddressCode(self.engine.snippets, spec.transform, spec.asking, spec.will_do)
         return Address(name, question, query, self.engine.web, code, spec.escaped, spec.flat)
 

@@ -13,7 +13,15 @@ from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.config_eval.columns_before import columns_before
 from minions_evals_mcp.engine.config_eval.kept_columns import NOT_ASKED, KeptPart, kept_part
-from minions_evals_mcp.engine.config_eval.matrix import JUDGED, Cell, ColumnFigures, Matrix, Row, Score, Selected
+from minions_evals_mcp.engine.config_eval.matrix import (
+    JUDGED,
+    AssertionScore,
+    Cell,
+    ColumnFigures,
+    Matrix,
+    Selected,
+    TestRow,
+)
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import records, runs
@@ -101,10 +109,10 @@ def _runs(db: Db, benchmark_id: str, noted: Mapping[str, Any]) -> list[tuple[str
 
 def _rows(
     db: Db, case_ids: Sequence[str], columns: Sequence[_Column], choices: Mapping[tuple[str, int], list[Selected]]
-) -> tuple[Row, ...]:
+) -> tuple[TestRow, ...]:
     cases = records.get_all(db, case_ids, TestCase)
     trials = max(trial for column in columns for part in column.parts for _, trial in part.units or {("", 1): None})
-    rows: list[Row] = []
+    rows: list[TestRow] = []
     for index, case_id in enumerate(case_ids):
         case = cases.get(case_id)
         if case is None:
@@ -116,7 +124,7 @@ def _rows(
             picks = choices.get((case_id, trial), [])
             cells = tuple(_selected(cell, picks) for cell in cells)
             rows.append(
-                Row(
+                TestRow(
                     index=index,
                     case_id=case_id,
                     title=case.title,
@@ -149,14 +157,14 @@ def _choices(db: Db, benchmark_id: str, columns: Sequence[_Column]) -> dict[tupl
     }
 
 
-def _score(score: CheckScore) -> Score:
+def _score(score: CheckScore) -> AssertionScore:
     parts = tuple(_score(part) for part in score.parts)
-    return Score(
+    return AssertionScore(
         type=score.name, passed=score.passed, score=score.score, reason=score.reason, weight=score.weight, parts=parts
     )
 
 
-def _figures(db: Db, number: int, column: _Column, rows: Sequence[Row], names: Mapping[str, str]) -> ColumnFigures:
+def _figures(db: Db, number: int, column: _Column, rows: Sequence[TestRow], names: Mapping[str, str]) -> ColumnFigures:
     cells = [row.cells[number] for row in rows if row.cells[number].asked]
     judged = [cell for cell in cells if cell.verdict in JUDGED]
     passed = sum(cell.success for cell in judged)

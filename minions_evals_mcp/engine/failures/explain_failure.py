@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, ModelCause
 from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.failures.receipts import Said, with_receipt
+from minions_evals_mcp.engine.failures.receipts import ModelExplanation, with_receipt
 from minions_evals_mcp.errors import BadInputError, InstrumentError, StoppedError
 from minions_evals_mcp.judges.llm import reply_text
 from minions_evals_mcp.judges.task import Work
@@ -50,7 +50,7 @@ SCHEMA: Json = {
     "required": ["step", "quote", "description", "rootCause", "failureType", "confidence"],
     "additionalProperties": False,
 }
-_SAID = TypeAdapter(Said)
+_SAID = TypeAdapter(ModelExplanation)
 
 
 async def _may_ask() -> bool:
@@ -104,7 +104,9 @@ class Explainer:
                 f"{ref} did not classify {record.fields.test_run_id}.",
                 remedy="The rules' analysis is kept; try again later.",
             )
-        reply_read = verdict_in(reply_text(reply), partial(in_form, _SAID, properties=PROPERTIES), Said.model_dump_json)
+        reply_read = verdict_in(
+            reply_text(reply), partial(in_form, _SAID, properties=PROPERTIES), ModelExplanation.model_dump_json
+        )
         if isinstance(reply_read, Flaw):
             raise InstrumentError(f"{ref} gave no usable analysis.", remedy="The rules' analysis is kept; try again.")
         return with_receipt(reply_read, _log(work), by=str(ref), at=self.engine.clock())

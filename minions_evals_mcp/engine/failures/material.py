@@ -22,7 +22,7 @@ from minions_evals_mcp.targets.recorded import observed_run
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class FailureMaterial:
     """The material that one failure is explained from."""
 
     run: Record[TestRun]
@@ -43,13 +43,13 @@ class Material:
         return any(f"failed {kind}" in verdict.rationale for verdict in self.verdicts for kind in WANTS_JSON)
 
 
-def material(db: Db, *, test_run_id: str) -> Material:
+def material(db: Db, *, test_run_id: str) -> FailureMaterial:
     """The material; raises `NotFoundError` for an unknown run, `BadInputError` for one that passed."""
     run, failure = failed_run(db, test_run_id)
     (measure,) = measures(db, (run.fields.test_case_id,), {})
     case = measure.case.fields
     work = Work(case.inputs, case.expected_outputs, _observed(db, run, measure.case), written=case.written)
-    return Material(
+    return FailureMaterial(
         run, failure, measure, work, [_verdict(judgment) for judgment in runs.judgments_of(db, test_run_id)]
     )
 

@@ -29,7 +29,7 @@ def _asked_of_models(kind: FailureType) -> FailureType:
     return kind
 
 
-class Said(Value):
+class ModelExplanation(Value):
     """A model's explanation of a failure, as it came."""
 
     description: str = ""
@@ -40,7 +40,7 @@ class Said(Value):
     quote: str = ""
 
 
-def with_receipt(answer: Said, log: Sequence[Json] | None, *, by: str, at: datetime) -> ModelCause:
+def with_receipt(answer: ModelExplanation, log: Sequence[Json] | None, *, by: str, at: datetime) -> ModelCause:
     """Returns what the model said, where its receipt holds; else only why it was not kept."""
     refused = _fault(answer, log)
     if refused:
@@ -65,7 +65,7 @@ def model_sentence(cause: ModelCause) -> str:
     return f"{cause.by} says {cause.failure_type}: {cause.root_cause or cause.description} ({receipt})"
 
 
-def _fault(answer: Said, log: Sequence[Json] | None) -> str:
+def _fault(answer: ModelExplanation, log: Sequence[Json] | None) -> str:
     """Returns what is wrong with the receipt, in words; empty where it holds."""
     if is_blank(answer.root_cause) and is_blank(answer.description):
         return "it gives no cause"

@@ -33,7 +33,7 @@ WANTS_JSON = frozenset({"is-json", "contains-json"})
 
 
 @frozen_type
-class Judged:
+class OutputVerdicts:
     """An output with all its verdicts, when each was given, and the metrics that its checks named."""
 
     verdicts: tuple[tuple[Verdict, datetime], ...]
@@ -58,7 +58,7 @@ UNKNOWN_VERSION = OutputVersion()
 
 
 @frozen_type
-class Frame:
+class RunDefaults:
     """The part that all runs of one job have in common."""
 
     benchmark_run_id: str | None
@@ -71,9 +71,9 @@ def compose(  # noqa: PLR0913  what a run is made of
     key: UnitKey,
     measure: Measure,
     work: Work,
-    judged: Judged,
+    judged: OutputVerdicts,
     *,
-    frame: Frame,
+    frame: RunDefaults,
     version: OutputVersion = UNKNOWN_VERSION,
     at: datetime,
 ) -> Passed | Failed:
@@ -88,7 +88,7 @@ def compose(  # noqa: PLR0913  what a run is made of
     return completed(run, judgments, failure, metrics=judged.metrics)
 
 
-def _totals(measure: Measure, verdicts: Sequence[Verdict], judged: Judged) -> Totals:
+def _totals(measure: Measure, verdicts: Sequence[Verdict], judged: OutputVerdicts) -> Totals:
     if isinstance(measure.yardstick, RubricInUse):
         return totals(measure.yardstick, verdicts)
     (verdict,) = verdicts
@@ -107,10 +107,10 @@ def _run(  # noqa: PLR0913  as above
     key: UnitKey,
     measure: Measure,
     work: Work,
-    judged: Judged,
+    judged: OutputVerdicts,
     verdicts: Sequence[Verdict],
     *,
-    frame: Frame,
+    frame: RunDefaults,
     version: OutputVersion,
     at: datetime,
 ) -> Record[TestRun]:
@@ -193,7 +193,7 @@ def _against_earlier(run: TestRun, work: Work) -> dict[str, object]:
 
 
 def _failure(
-    run: Record[TestRun], measure: Measure, work: Work, verdicts: Sequence[Verdict], judged: Judged, *, frame: Frame
+    run: Record[TestRun], measure: Measure, work: Work, verdicts: Sequence[Verdict], judged: OutputVerdicts, *, frame: RunDefaults
 ) -> Record[EvalFailure]:  # fmt: skip
     from minions_evals_mcp.scoring.classification.classify import classify  # noqa: PLC0415  47 modules that a passed run needs none of
 

@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.definitions import JudgeType
 from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.outcomes import Awaiting, JudgeErrored, NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.budget import HaltedError
-from minions_evals_mcp.engine.judge.compose import WANTS_JSON, Judged
+from minions_evals_mcp.engine.judge.compose import WANTS_JSON, OutputVerdicts
 from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.engine.judge.kept_verdicts import Given, KeptVerdicts
 from minions_evals_mcp.engine.judge.model_grades import unit_grades
@@ -31,7 +31,7 @@ from minions_evals_mcp.scoring.checks import Aggregate, Checked
 from minions_evals_mcp.scoring.metrics import named_in, named_scores
 from minions_evals_mcp.scoring.rubric import RubricInUse
 
-Decision = Judged | JudgeErrored | NotJudgeable | Awaiting
+Decision = OutputVerdicts | JudgeErrored | NotJudgeable | Awaiting
 
 
 @frozen_type
@@ -113,7 +113,7 @@ class Judging:
         assert ruled.whole is not None, "the case has something to judge by"
         return self._implied(unit.measure, ruled.whole, ruled, at=at)
 
-    def _lost(self, unit: UnitExamination, at: datetime) -> Judged:
+    def _lost(self, unit: UnitExamination, at: datetime) -> OutputVerdicts:
         """A run that produced nothing to look at: `minScore` on every criterion."""
         seen, measure = unit.work.observed, unit.measure
         limit = measure.case.fields.timeout_ms
@@ -124,15 +124,15 @@ class Judging:
             (by_rule(criterion, criterion.fields.min_score, f"no output: {why}"), at)
             for criterion in self.panel.criteria(measure)
         )
-        return Judged(verdicts, self.panel.digest(measure), passed=False, embedder=self.panel.embedder(measure))
+        return OutputVerdicts(verdicts, self.panel.digest(measure), passed=False, embedder=self.panel.embedder(measure))
 
-    def _implied(self, measure: Measure, whole: Aggregate, ruled: Ruled, *, at: datetime) -> Judged:
+    def _implied(self, measure: Measure, whole: Aggregate, ruled: Ruled, *, at: datetime) -> OutputVerdicts:
         """The verdict on a case without a rubric; the models that graded for its rules are who judged."""
         criterion = implicit(measure)
         score = min(1.0, max(0.0, whole.score)) * criterion.fields.max_score
         verdict = by_rule(criterion, score, ruled.reason or "nothing was asked for")
         graders = [self.panel.judge(asks.judge) for asks in self.panel.asks(measure) if self.panel.has(asks)]
-        return Judged(
+        return OutputVerdicts(
             ((by_grader(verdict, graders) if graders else verdict, at),),
             self.panel.digest(measure),
             _metrics(named_in(whole)),
@@ -159,8 +159,8 @@ class Judging:
             return _ask_outside(unit, self.panel.asked_outside(rubric), asks)
         return self._judged(unit.measure, ruled, tuple(_certain(given[criterion.id]) for criterion, _ in parts))
 
-    def _judged(self, measure: Measure, ruled: Ruled, verdicts: tuple[tuple[Verdict, datetime], ...]) -> Judged:
-        return Judged(
+    def _judged(self, measure: Measure, ruled: Ruled, verdicts: tuple[tuple[Verdict, datetime], ...]) -> OutputVerdicts:
+        return OutputVerdicts(
             verdicts,
             self.panel.digest(measure),
             _metrics(named_scores(ruled.results)),

@@ -26,7 +26,7 @@ from minions_evals_mcp.judges.grading import grader_digest
 from minions_evals_mcp.judges.heuristic import guide_asks, guide_asks_outside, guide_embeds, takes_proposal
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion, Work
-from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
+from minions_evals_mcp.scoring.assertions.kinds.graded import GraderRequest, grades_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
 from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from minions_evals_mcp.scoring.rubric import RubricInUse
@@ -77,7 +77,7 @@ class _JudgedRubric:
     rules judge, and those of them whose guide may ask anything outside.
     """
 
-    asks: tuple[Asks, ...]
+    asks: tuple[GraderRequest, ...]
     embeds: bool
     digest: str
     asks_model: bool
@@ -137,7 +137,7 @@ class Panel:
         """The digest of a check together with those of the models that grade for it."""
         return self._with_graders(digest_so_far, [*grades_asked((assertion,))])[:16]
 
-    def _with_graders(self, digest_so_far: str, asks: Sequence[Asks]) -> str:
+    def _with_graders(self, digest_so_far: str, asks: Sequence[GraderRequest]) -> str:
         """That digest together with those of the models that grade for rules."""
         digests = {
             grader_digest(self.judge(question.judge), question.template) for question in asks if self.has(question)
@@ -182,7 +182,7 @@ class Panel:
             case RubricInUse() | ByExpectation() | ByNothing():
                 return ""
 
-    def asks(self, measure: Measure) -> Sequence[Asks]:
+    def asks(self, measure: Measure) -> Sequence[GraderRequest]:
         """Whom the rules of the case ask for grades."""
         match measure.yardstick:
             case ByAssertions():
@@ -192,7 +192,7 @@ class Panel:
             case ByExpectation() | ByNothing() | BySimilarity():
                 return ()
 
-    def has(self, asks: Asks) -> bool:
+    def has(self, asks: GraderRequest) -> bool:
         """Returns whether there is the judge that is asked."""
         return (self.llm if asks.judge is None else self.own) is not None
 

@@ -13,12 +13,12 @@ from pydantic import JsonValue
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.client import ModelClient
-from minions_evals_mcp.models.replies import Completion, Failed
+from minions_evals_mcp.models.replies import Completion, FailedReply
 from minions_evals_mcp.models.reply_limits import origin
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.service_table import service_of
 from minions_evals_mcp.scoring.checks import ServiceNeed, Unmet
-from minions_evals_mcp.targets.http import Question, Web, fetched
+from minions_evals_mcp.targets.http import ApplicationConnections, HttpQuestion, fetched
 
 if TYPE_CHECKING:
     from minions_evals_mcp.domain.assertions import Grader
@@ -44,7 +44,7 @@ class OpenService:
             params=self.grader.params if self.grader else {},
         )  # fmt: skip
         reply = await self.client.complete(request, deadline_s=deadline_s)
-        if isinstance(reply, Failed):
+        if isinstance(reply, FailedReply):
             return Unmet(f"{self.name} failed: {reply.kind}: {reply.reason}", reply.fatal, reply.kind != "permanent")
         assert isinstance(reply, Completion), "what a service says is neither cut off nor refused"
         answer: JsonValue = json.loads(reply.text)
@@ -75,13 +75,15 @@ def _within(url: str, allowed: str) -> bool:
     return plain and (given.path == folder or given.path.startswith(f"{folder}/"))
 
 
-async def ask_webhook(web: Web, need: ServiceNeed, allowed: Sequence[str], *, deadline_s: float) -> JsonValue | Unmet:
+async def ask_webhook(
+    web: ApplicationConnections, need: ServiceNeed, allowed: Sequence[str], *, deadline_s: float
+) -> JsonValue | Unmet:
     """The JSON that the webhook answers, or why there is none."""
     try:
         vet_webhook(need.service, allowed)
     except BadInputError as error:
         return Unmet(error.message_text, fatal=True)
-    question = Question("POST", need.service, {"content-type": "application/json"}, text=need.given)
+    question = HttpQuestion("POST", need.service, {"content-type": "application/json"}, text=need.given)
     body = None
     with anyio.move_on_after(deadline_s):
         body = await fetched(web, question)

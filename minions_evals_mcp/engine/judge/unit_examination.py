@@ -32,7 +32,7 @@ from minions_evals_mcp.scoring.checks import (
     Unmet,
 )
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.scoring.verdicts.examination import Checks, Expectation
+from minions_evals_mcp.scoring.verdicts.examination import Expectation, OutputChecks
 from minions_evals_mcp.scoring.verdicts.history import SIMILAR_ENOUGH
 
 
@@ -106,11 +106,11 @@ class UnitExamination:
             case ByNothing():
                 return NOTHING
 
-    def _checks(self, yardstick: ByAssertions) -> Checks:
+    def _checks(self, yardstick: ByAssertions) -> OutputChecks:
         assertions = yardstick.assertions
         if yardstick.asking and yardstick.threshold is None and yardstick.scoring is None:
             assertions = left_to_ask(assertions, self.work.subject)
-        return Checks(
+        return OutputChecks(
             assertions,
             self.work.subject,
             yardstick.threshold,

@@ -19,7 +19,7 @@ from minions_evals_mcp.stats.intervals import wilson
 from minions_evals_mcp.stats.krippendorff import interval_alpha
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.judging.judge_labels import Judged, JudgeKey, judged_outputs, probed
+from minions_evals_mcp.store.queries.judging.judge_labels import JudgeKey, LabelledJudgment, judged_outputs, probed
 from minions_evals_mcp.store.rows import insert
 
 FEWEST_LABELS = 30
@@ -58,7 +58,7 @@ class _Tried:
     scores: dict[Output, float] = field(default_factory=dict[Output, float])
 
 
-def labels_in(judged: Sequence[Judged]) -> Labels:
+def labels_in(judged: Sequence[LabelledJudgment]) -> Labels:
     """People's labels: of several raters the median of three or more, else the newest."""
     raters: dict[Output, dict[str, float]] = {}
     newest: dict[Output, float] = {}
@@ -113,7 +113,7 @@ def keep(db: Db, licence: JudgeLicence) -> Record[JudgeLicence]:
     return record
 
 
-def _tried(judged: Sequence[Judged], labels: Labels) -> list[_Tried]:
+def _tried(judged: Sequence[LabelledJudgment], labels: Labels) -> list[_Tried]:
     tried: dict[str, _Tried] = {}
     for output in judged:
         if not output.by_person and output.output in labels.of:

@@ -29,7 +29,7 @@ MOST_LEVELS = 5
 """So many scores are told apart in a table; of more, ranges are."""
 
 
-class Said(Value):
+class RaterAnswer(Value):
     """The words of one of the two on an output."""
 
     judged_by: str
@@ -48,8 +48,8 @@ class Disagreement(Value):
     criterion: str
     max_score: float
     distance: float
-    person: Said
-    model: Said
+    person: RaterAnswer
+    model: RaterAnswer
 
 
 class Agreed(Value):
@@ -250,7 +250,7 @@ def _disagreement(pair: _Pair, named: dict[str, str]) -> Disagreement:
     )
 
 
-def _verdict(rating: Rating) -> Said:
-    return Said(
+def _verdict(rating: Rating) -> RaterAnswer:
+    return RaterAnswer(
         judged_by=rating.judged_by, score=rating.score, rationale=rating.rationale, test_run_id=rating.test_run_id
     )

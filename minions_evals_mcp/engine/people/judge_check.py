@@ -27,7 +27,7 @@ from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.judges.grading import best_of
 from minions_evals_mcp.judges.llm import MAX_TOKENS, LlmJudge
-from minions_evals_mcp.judges.probes import PROBES, Judged, Probe, ProbeKind, probes_of, truncated
+from minions_evals_mcp.judges.probes import PROBES, Probe, ProbedOutput, ProbeKind, probes_of, truncated
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.models.prices import estimate_usd
 from minions_evals_mcp.next_steps import Next
@@ -226,7 +226,7 @@ def _probes(
     key: JudgeKey, criterion: Criterion, measure: Measure, text: JudgedText, other: str
 ) -> Iterator[_ProbeCall]:  # fmt: skip
     text_shown = output_text(text.output)
-    judged = Judged(text.test_run_id, text_shown, text.score, measure.case.fields.expected_outputs, other)
+    judged = ProbedOutput(text.test_run_id, text_shown, text.score, measure.case.fields.expected_outputs, other)
     for probe in probes_of(judged):
         yield _ProbeCall(key, criterion, measure, probe)
     against = truncated(text_shown) or (other if other != text_shown else "")

@@ -42,7 +42,7 @@ UNASKED: dict[Unasked, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """One output to be judged by each of its criteria; it does not say which version or model made it."""
 
     run_id: str
@@ -64,7 +64,7 @@ class QueueLook:
 
     waiting: int
     units: int = 0
-    question: Question | None = None
+    question: JudgeQuestion | None = None
     unasked: dict[Unasked, int] = field(default_factory=dict[Unasked, int])
 
 
@@ -77,10 +77,10 @@ async def next_question(engine: Engine, *, run_id: str | None = None, after: str
     return await engine.store.read(partial(_next, run_id=ident, after=after))
 
 
-async def question_of(engine: Engine, run_id: str, digest: str) -> Question | None:
+async def question_of(engine: Engine, run_id: str, digest: str) -> JudgeQuestion | None:
     """The question behind that packet; None where nobody is asked it any more."""
     question = await engine.store.read(lambda db: _question(db, run_id, digest, {}, {}))
-    return question if isinstance(question, Question) else None
+    return question if isinstance(question, JudgeQuestion) else None
 
 
 def _next(db: Db, *, run_id: str | None, after: str) -> QueueLook:
@@ -91,7 +91,7 @@ def _next(db: Db, *, run_id: str | None, after: str) -> QueueLook:
     while page := waiting(db, run_id=run_id, after=seen, limit=PAGE):
         for job_id, seen in page:
             question = _question(db, job_id, seen, known, runs)
-            if isinstance(question, Question):
+            if isinstance(question, JudgeQuestion):
                 queue.question = question
                 return queue
             if question is not None:
@@ -103,7 +103,7 @@ def _next(db: Db, *, run_id: str | None, after: str) -> QueueLook:
 
 def _question(
     db: Db, job_id: str, digest: str, known: dict[str, RubricInUse], runs: dict[str, Job]
-) -> Question | Unasked | None:
+) -> JudgeQuestion | Unasked | None:
     """The question as it was handed out, or why no person is asked; None where it does not wait."""
     row = jobs.unit_of_packet(db, job_id, digest)
     if row is None or row.outcome != "awaiting-judgments" or row.observed is None:
@@ -120,7 +120,7 @@ def _question(
     if packet_digest(row.key, criteria, work) != digest:
         return "changed"
     waiting_packet = packet(row.key, row.case_id, criteria, work)
-    return Question(
+    return JudgeQuestion(
         job_id, digest, row.case_id, measure.case.title, case.inputs, case.expected_outputs, row.observed.output, criteria, waiting_packet
     )  # fmt: skip
 

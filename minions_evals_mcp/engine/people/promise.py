@@ -14,7 +14,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.stats.promised_error import SLACK, LabelledAnswer, Promise, promised_error
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.judging.judge_labels import RunOutput, run_outputs
+from minions_evals_mcp.store.queries.judging.judge_labels import JudgedRunOutput, run_outputs
 
 
 class JudgePromise(Value):
@@ -88,7 +88,7 @@ def _certified(db: Db, *, ident: str, max_error: float) -> tuple[Promise, _Sorte
     return promised, _Sorted(run_id=job.id, outputs=len(outputs), answered=len(stands), waiting=tuple(waiting))
 
 
-def _is_sure(output: RunOutput, threshold: float | None) -> bool:
+def _is_sure(output: JudgedRunOutput, threshold: float | None) -> bool:
     """Tells whether the judge answers the output: an unknown confidence is never enough."""
     return threshold is not None and output.confidence is not None and output.confidence >= threshold - SLACK
 

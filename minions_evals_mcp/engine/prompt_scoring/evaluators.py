@@ -27,7 +27,7 @@ from minions_evals_mcp.scoring.assertions.table import vet
 from minions_evals_mcp.scoring.checks import Subject, Unchecked
 from minions_evals_mcp.scoring.likeness.similarity import cosine
 from minions_evals_mcp.scoring.prompt_scoring import rated_score
-from minions_evals_mcp.scoring.verdicts.examination import Checks
+from minions_evals_mcp.scoring.verdicts.examination import OutputChecks
 
 Ask = Callable[[str], str | Awaitable[str]]
 """From the judge's prompt to its reply."""
@@ -216,7 +216,7 @@ async def _held(checks: Sequence[Assertion], response: str) -> list[bool]:
     """Returns whether each check holds; raises `InstrumentError` where that cannot be told."""
     async with RegexSandbox() as regexes, Snippets() as snippets:
         judges = Judges(regexes, snippets, wordllama_embedder)
-        (result,) = await judge([Checks(checks, Subject(response))], judges)
+        (result,) = await judge([OutputChecks(checks, Subject(response))], judges)
     if isinstance(result, Unchecked):
         raise InstrumentError(f"{result.type}: {result.reason}")
     return [result.passed for result in result.results]

@@ -51,7 +51,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RecordBatch:
     """Records without the secrets that this process knows, what is told of the marks in their place, and what is saved with them."""
 
     arrivals: Sequence[Arrival]
@@ -71,15 +71,17 @@ async def save_records(
     return await engine.store.write(partial(write_batch, batch=batch, by=engine.speaker, now=engine.clock()))
 
 
-def batch_of(arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), events: Sequence[Event] = ()) -> Batch:
+def batch_of(
+    arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), events: Sequence[Event] = ()
+) -> RecordBatch:
     """The batch as it is written."""
     marks = {
         arrival.record.id: row_of(mark) for arrival in arrivals if (mark := secrets_marked(arrival.record)) is not None
     }
-    return Batch([_without_secrets(arrival) for arrival in arrivals], relations, events, marks)
+    return RecordBatch([_without_secrets(arrival) for arrival in arrivals], relations, events, marks)
 
 
-def write_batch(db: Db, batch: Batch, *, by: Speaker, now: datetime) -> Saved:
+def write_batch(db: Db, batch: RecordBatch, *, by: Speaker, now: datetime) -> Saved:
     """Writes the batch, which `by` hands in, in the caller's transaction; raises as `save_records` does."""
     batch, left = _without_hidden(db, batch, by)
     saved = _save(db, batch, by.source, now)
@@ -94,7 +96,7 @@ def write_batch(db: Db, batch: Batch, *, by: Speaker, now: datetime) -> Saved:
     return replace(saved, notes=(*saved.notes, *notes)) if notes else saved
 
 
-def _without_hidden(db: Db, batch: Batch, by: Speaker) -> tuple[Batch, list[str]]:
+def _without_hidden(db: Db, batch: RecordBatch, by: Speaker) -> tuple[RecordBatch, list[str]]:
     """The batch without what is sealed already, and what is said of that; an agent's is refused with its first sealed record.
 
     Neither is compared with what is kept: "unchanged" would say that a guess at a sealed case is right.
@@ -173,7 +175,7 @@ def changed_meanwhile(seen: Record[Fields]) -> ConflictError:
     )
 
 
-def _save(db: Db, batch: Batch, source: str, now: datetime) -> Saved:
+def _save(db: Db, batch: RecordBatch, source: str, now: datetime) -> Saved:
     view = _vetted(db, batch.arrivals)
     vet_growth(db, list(view.arriving.values()), batch.relations)
     touched = [record.touched(record.fields, now) for record in view.arriving.values()]

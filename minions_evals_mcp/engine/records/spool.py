@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.records import Record, of_type
 from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.records.batch import REFUSALS, Arrival, is_final, name_of, placed
 from minions_evals_mcp.engine.records.pass_rule import with_pass_rule
-from minions_evals_mcp.engine.records.save_records import Batch, Saved, accept, record_saved
+from minions_evals_mcp.engine.records.save_records import RecordBatch, Saved, accept, record_saved
 from minions_evals_mcp.engine.records.secret_marks import secrets_marked, without_secrets
 from minions_evals_mcp.engine.records.vetting import no_rubric, vet_checks
 from minions_evals_mcp.errors import InvalidRecordError
@@ -31,7 +31,7 @@ PAGE = 200
 """So many records are held at once, beside what others are made of."""
 
 
-class Waiting(NamedTuple):
+class SpooledRecord(NamedTuple):
     """A case or an output that fits by itself, as the rows that it becomes."""
 
     id: str
@@ -84,11 +84,11 @@ class Spool:
             waiting = [tuple(self._waiting(arrival)) for arrival in page if self._is_plain(arrival)]
             self._sizes.append(self._file.write(marshal.dumps(waiting)))
 
-    def pages(self) -> Iterator[list[Waiting]]:
+    def pages(self) -> Iterator[list[SpooledRecord]]:
         """The cases and outputs, in the order in which they arrived."""
         self._file.seek(0)
         for size in self._sizes:
-            yield [*map(Waiting._make, marshal.loads(self._file.read(size)))]  # noqa: S302  we wrote it, and nobody else can
+            yield [*map(SpooledRecord._make, marshal.loads(self._file.read(size)))]  # noqa: S302  we wrote it, and nobody else can
 
     def _is_plain(self, arrival: Arrival) -> bool:
         """Returns whether it is a case or an output; anything else is put where it is held."""
@@ -101,14 +101,14 @@ class Spool:
         (self.last if isinstance(record.fields, Benchmark | TestBranch) else self.first).append(arrival)
         return False
 
-    def _waiting(self, arrival: Arrival) -> Waiting:
+    def _waiting(self, arrival: Arrival) -> SpooledRecord:
         record = without_secrets(arrival.record)
         ruled = with_pass_rule(record, None)
         case = of_type(ruled, TestCase)
         if case is not None:
             _vet(case, arrival)
         mark = secrets_marked(arrival.record)
-        return Waiting(
+        return SpooledRecord(
             record.id, record.type, arrival.where(), records.row_of(ruled.touched(ruled.fields, self._now)), records.key_of(record),
             case.fields.rubric_id if case else None, case is None and is_final(record.fields), ruled is not record,
             arrival.of_config, row_of(mark) if mark else None,
@@ -126,12 +126,12 @@ def _vet(case: Record[TestCase], arrival: Arrival) -> None:
 class SortedPage:
     """A page by what is kept under its ids: nothing, the same, or something else."""
 
-    new: list[Waiting] = field(default_factory=list[Waiting])
-    same: list[Waiting] = field(default_factory=list[Waiting])
-    other: list[Waiting] = field(default_factory=list[Waiting])
+    new: list[SpooledRecord] = field(default_factory=list[SpooledRecord])
+    same: list[SpooledRecord] = field(default_factory=list[SpooledRecord])
+    other: list[SpooledRecord] = field(default_factory=list[SpooledRecord])
 
 
-def sorted_page(db: Db, page: Sequence[Waiting]) -> SortedPage:
+def sorted_page(db: Db, page: Sequence[SpooledRecord]) -> SortedPage:
     """The page by what the store keeps by now."""
     digests = records.kept_digests(db, [row.id for row in page])
     hidden = hidden_among(db, digests)
@@ -142,7 +142,7 @@ def sorted_page(db: Db, page: Sequence[Waiting]) -> SortedPage:
     return page_sorted
 
 
-def add_new(db: Db, page: Sequence[Waiting], *, by: Speaker, now: datetime) -> Saved:
+def add_new(db: Db, page: Sequence[SpooledRecord], *, by: Speaker, now: datetime) -> Saved:
     """Writes those under ids under which nothing is kept; raises `InvalidRecordError` for one whose rubric is not there."""
     _vet_rubrics(db, page)
     records.add_rows(db, [row.row for row in page], [row.key for row in page if row.key is not None])
@@ -152,18 +152,18 @@ def add_new(db: Db, page: Sequence[Waiting], *, by: Speaker, now: datetime) -> S
     return Saved(len(page), 0, 0)
 
 
-def leave_same(db: Db, page: Sequence[Waiting], *, by: Speaker, now: datetime) -> Saved:
+def leave_same(db: Db, page: Sequence[SpooledRecord], *, by: Speaker, now: datetime) -> Saved:
     """Leaves what is kept as it is; who hands it in again may be a person who vouches for it."""
     _note_handed_in(db, page, by=by, now=now)
     accept(db, [(row.type, row.id) for row in page], by.source, at=now)
     return Saved(0, 0, len(page))
 
 
-def _note_handed_in(db: Db, page: Sequence[Waiting], *, by: Speaker, now: datetime) -> None:
+def _note_handed_in(db: Db, page: Sequence[SpooledRecord], *, by: Speaker, now: datetime) -> None:
     note_handed_in(db, [row.id for row in page if row.is_final_output], by.identity, at=now)
 
 
-def _vet_rubrics(db: Db, page: Sequence[Waiting]) -> None:
+def _vet_rubrics(db: Db, page: Sequence[SpooledRecord]) -> None:
     named = {row.rubric_id for row in page if row.rubric_id is not None}
     missing = named - records.ids_of(db, named, Rubric)
     for row in page if missing else ():
@@ -172,7 +172,7 @@ def _vet_rubrics(db: Db, page: Sequence[Waiting]) -> None:
             raise placed(no_rubric(case), row.arrival)
 
 
-def batch_again(page: Sequence[Waiting]) -> Batch:
+def batch_again(page: Sequence[SpooledRecord]) -> RecordBatch:
     """Those of whose ids something is kept, as they arrived."""
     marks = {row.id: row.mark for row in page if row.mark is not None}
-    return Batch([row.arrival for row in page], marks=marks)
+    return RecordBatch([row.arrival for row in page], marks=marks)

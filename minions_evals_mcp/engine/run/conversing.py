@@ -21,7 +21,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.registry import ModelRef, parse_model
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.conversations.user_checks import user_faults
-from minions_evals_mcp.store.talks import Said, TalkRow
+from minions_evals_mcp.store.talks import StoredConversation, TalkRow
 from minions_evals_mcp.targets.live import Converses, ModelTarget
 from minions_evals_mcp.targets.talks.modelled import ModelUser
 from minions_evals_mcp.targets.talks.scripted import ScriptedUser
@@ -69,22 +69,24 @@ def vet_player(engine: Engine, case: Record[TestCase], *, max_cost_usd: float | 
 
 
 @frozen_type
-class Begun:
+class ConversationState:
     """How far the conversation of a unit was when the run began: its attempt, and what is kept of it."""
 
     attempt: int = 1
-    said: Said = Said()
+    said: StoredConversation = StoredConversation()
     ended: str = ""
 
 
-async def begun(kept: KeptVerdicts, key: UnitKey) -> Begun:
+async def begun(kept: KeptVerdicts, key: UnitKey) -> ConversationState:
     """How far the unit's conversation is: the one that was cut off goes on, after a spoiled one the next begins."""
     row = await kept.begun_talk(key)
     if row is None:
-        return Begun()
+        return ConversationState()
     if row.spoiled:
-        return Begun(row.attempt + 1)
-    return Begun(row.attempt, row.said, row.ended) if row.said.restartable else Begun(row.attempt)
+        return ConversationState(row.attempt + 1)
+    return (
+        ConversationState(row.attempt, row.said, row.ended) if row.said.restartable else ConversationState(row.attempt)
+    )
 
 
 @frozen_type
@@ -105,7 +107,9 @@ class Conversing:
         assert setup is not None, "the case has a conversation"
         return setup
 
-    async def held(self, target: Converses, start: Begun, world: UnitInWorld | None = None) -> Observed | TargetErrored:
+    async def held(
+        self, target: Converses, start: ConversationState, world: UnitInWorld | None = None
+    ) -> Observed | TargetErrored:
         """The conversation as one output; what was said in an earlier start is not said again."""
         if world is not None and start.said.journal:
             world.session.take_up(start.said.journal)
@@ -117,7 +121,7 @@ class Conversing:
             partial(user_faults, setup, tools=frozenset() if world is None else world.tools),
             partial(self._keep, world=world),
             talk_id=f"{self.key.run_id}.{start.attempt}",
-            max_turns=setup.max_turns,
+            max_turns=setup.most_turns,
             ends=setup.ends,
             played_by=setup.player,
             attempt=start.attempt,
@@ -140,7 +144,7 @@ class Conversing:
     async def _keep(self, talk: Talk, *, world: UnitInWorld | None) -> None:
         session = _as_json(talk.session)
         last = talk.seen and talk.seen.with_trusted(output={}, tool_calls=None)
-        said = Said(
+        said = StoredConversation(
             turns=tuple(talk.turns),
             faults=talk.faults,
             session=session or {},
@@ -154,13 +158,13 @@ class Conversing:
         row = TalkRow(self.key, talk.attempt, self.case.id, self.setup.player, said, talk.ended or "", spoiled)
         await self.kept.keep_talk(row)
 
-    def verdict_on_user(self, seen: Observed, start: Begun) -> Observed | UserErrored | Begun:
+    def verdict_on_user(self, seen: Observed, start: ConversationState) -> Observed | UserErrored | ConversationState:
         """The conversation where its user did nothing wrong; else the start of the next attempt, or that none is left."""
         facts = seen.conversation
         if facts is None or not facts.faults:
             return seen
         if start.attempt <= self.setup.retries and self.setup.player != "script":
-            return Begun(start.attempt + 1)
+            return ConversationState(start.attempt + 1)
         first = facts.faults[0]
         tries = "" if start.attempt == 1 else f" (the last of {start.attempt} conversations)"
         return UserErrored(seen, f"{first.kind} in {first.sentence}{tries}")

@@ -132,7 +132,7 @@ async def _cases(engine: Engine, request: RunRequest, kind: Literal["test-case",
     return (request.subject_id,)
 
 
-def _page_work(db: Db, *, works: _Works, page: Sequence[str], plan: planning.Plan) -> list[_Work]:
+def _page_work(db: Db, *, works: _Works, page: Sequence[str], plan: planning.RunPlan) -> list[_Work]:
     return works.of(db, measures(db, page, plan.rubrics))
 
 
@@ -160,7 +160,7 @@ class _Works:
         judge = _Calls(calls, calls * (characters + OUTPUT_CHARACTERS + PROMPT_CHARACTERS))
         if not self.has_target:
             return _Work(absent, judge)
-        turns = 1 if case.case.fields.conversation is None else case.case.fields.conversation.max_turns
+        turns = 1 if case.case.fields.conversation is None else case.case.fields.conversation.most_turns
         each = (
             characters + self.version_characters + (turns - 1) * OUTPUT_CHARACTERS // 2
         )  # the mean of a growing conversation

@@ -124,13 +124,13 @@ Made = tuple[Unit, Seen]
 
 
 @frozen_type
-class Behind:
+class DeferredWrite:
     """A write that is committed with the endings that were sent before it, or after them, never earlier."""
 
     work: Callable[[Db], None]
 
 
-Done = Endings | Behind
+Done = Endings | DeferredWrite
 """What is sent to the writer, which keeps the order."""
 
 
@@ -294,7 +294,7 @@ def _there(stream: MemoryObjectReceiveStream[T], most: int) -> Iterator[T]:
 
 
 def _record(
-    db: Db, *, bench: Bench, endings: Endings, after: Sequence[Ticket[None]], behind: Sequence[Behind] = ()
+    db: Db, *, bench: Bench, endings: Endings, after: Sequence[Ticket[None]], behind: Sequence[DeferredWrite] = ()
 ) -> None:
     vet_written(after)  # an ending without its output would be all that is ever known of it
     at = bench.engine.clock()
@@ -335,10 +335,10 @@ def received(done: MemoryObjectReceiveStream[Done]) -> list[Done]:
     return [*_there(done, TOGETHER)]
 
 
-def parted(sent: Sequence[Done]) -> tuple[Endings, list[Behind]]:
+def parted(sent: Sequence[Done]) -> tuple[Endings, list[DeferredWrite]]:
     """The endings, and the writes that go behind them."""
-    endings = [ending for part in sent if not isinstance(part, Behind) for ending in part]
-    return endings, [part for part in sent if isinstance(part, Behind)]
+    endings = [ending for part in sent if not isinstance(part, DeferredWrite) for ending in part]
+    return endings, [part for part in sent if isinstance(part, DeferredWrite)]
 
 
 def request_approval(db: Db, key: UnitKey, measure: Measure, ended: Awaiting, *, new_id: str, at: datetime) -> None:

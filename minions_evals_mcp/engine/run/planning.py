@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.asking_again import ask_again
 from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.default_judge import DEFAULT_MODEL
-from minions_evals_mcp.engine.judge.compose import Frame
+from minions_evals_mcp.engine.judge.compose import RunDefaults
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
@@ -48,7 +48,7 @@ SETTLED = frozenset({"scored", "timed-out", "not-judgeable", "user-error", "awai
 
 
 @frozen_type
-class Plan:
+class RunPlan:
     """The cases that run, those that do not and why, and what the run is measured with."""
 
     case_ids: tuple[str, ...]
@@ -62,7 +62,7 @@ class Plan:
     held: dict[str, Measure] = field(default_factory=dict[str, Measure])
     """The cases that are held until they run; each is taken out when it does."""
 
-    def aimed(self, target: Target | None) -> Plan:
+    def aimed(self, target: Target | None) -> RunPlan:
         """The same plan, measured with that target."""
         aim = None if target is None else target.digest()
         return replace(self, digests=self.digests.model_copy(update={"target": aim}))
@@ -164,7 +164,7 @@ def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budge
     )
 
 
-async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], judging: Judging) -> Plan:
+async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], judging: Judging) -> RunPlan:
     """The plan for those cases; raises by name what could not be judged, before anything runs."""
     versions = RunVersions(request.prompt_version_ref)
     versions.known.update(await engine.store.read_whole(lambda db: named_alike(db, request)))
@@ -208,7 +208,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
         embedder=combined(embedders),
         prompt_version=versions.digest(),
     )
-    return Plan(
+    return RunPlan(
         tuple(active),
         tuple(skipped),
         digests,
@@ -253,7 +253,7 @@ def _page(
 
 
 async def vet_prompts(
-    engine: Engine, request: RunRequest, planned: Plan, target: Target | None, *, sealed: bool
+    engine: Engine, request: RunRequest, planned: RunPlan, target: Target | None, *, sealed: bool
 ) -> None:
     """Refuses cases that name a prompt of which there is no version where a model would be sent their bare input."""
     if isinstance(target, ModelTarget) and request.target is not None:
@@ -276,7 +276,7 @@ def _vet_prompt(db: Db, *, request: RunRequest, case_id: str, sealed: bool) -> N
     )
 
 
-def lacks_outputs(db: Db, *, request: RunRequest, plan: Plan, page: Sequence[str]) -> bool:
+def lacks_outputs(db: Db, *, request: RunRequest, plan: RunPlan, page: Sequence[str]) -> bool:
     """Whether a sealed case of the page has no recorded output for one of the trials."""
     wanted = [
         WantedRun(measure.case.fields, trial, plan.versions.default_ref(measure.case.fields))
@@ -290,9 +290,9 @@ def _why_idle(measure: Measure) -> str:
     return "deleted" if measure.case.deleted_at is not None else measure.case.fields.status
 
 
-def frame_for(engine: Engine, run_id: str | None, *, target_digest: str | None) -> Frame:
+def frame_for(engine: Engine, run_id: str | None, *, target_digest: str | None) -> RunDefaults:
     """Returns what all test-runs of the run have in common."""
-    return Frame(
+    return RunDefaults(
         benchmark_run_id=run_id,
         target_digest=target_digest,
         scorer=SCORER_VERSION,

@@ -9,7 +9,7 @@ from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.agent_run_matches import Wanted, matching_agent_runs, wanted
+from minions_evals_mcp.store.queries.agent_run_matches import WantedAgentRun, matching_agent_runs, wanted
 
 RecordedRun = tuple[str, str | None]
 """The id of an agent-run and the version that it was made with."""
@@ -65,7 +65,7 @@ def _of_version(db: Db, request: RunRequest, several: Sequence[WantedRun], *, se
     return runs_found
 
 
-def _fit(case_wanted: WantedRun, *, version: str | None = None, agent_id: str | None = None) -> Wanted:
+def _fit(case_wanted: WantedRun, *, version: str | None = None, agent_id: str | None = None) -> WantedAgentRun:
     return wanted(case_wanted.case.inputs, prompt_version_ref=version, agent_id=agent_id, nth=case_wanted.trial - 1)
 
 

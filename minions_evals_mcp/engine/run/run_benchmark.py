@@ -120,7 +120,7 @@ class _Run:
     """A job with all that it takes to carry it on."""
 
     job: Job
-    plan: planning.Plan
+    plan: planning.RunPlan
     bench: Bench
     switch: Switch
     place: Place = here
@@ -190,7 +190,7 @@ class _Planned:
 
     request: RunRequest
     judging: Judging
-    plan: planning.Plan
+    plan: planning.RunPlan
     target: Target | None
     budget: Budget
     switch: Switch
@@ -250,7 +250,7 @@ async def _prepared(
     return _Run(job, plan, bench, planned.switch)
 
 
-async def _vet_outputs(engine: Engine, request: RunRequest, plan: planning.Plan, seal: Seal) -> None:
+async def _vet_outputs(engine: Engine, request: RunRequest, plan: planning.RunPlan, seal: Seal) -> None:
     """Refuses sealed cases of which some have no recorded output, and does not say how many: an output could be a guess."""
     for at in range(0, len(plan.case_ids), planning.PAGE):
         page = plan.case_ids[at : at + planning.PAGE]
@@ -261,7 +261,7 @@ async def _vet_outputs(engine: Engine, request: RunRequest, plan: planning.Plan,
             )
 
 
-def _vet_measured(request: RunRequest, plan: planning.Plan) -> None:
+def _vet_measured(request: RunRequest, plan: planning.RunPlan) -> None:
     """Refuses canaries alone: they are no part of the figures, so there would be none."""
     if len(plan.canaries) == len(plan.case_ids):
         named = first_named(plan.canaries, NAMED)

@@ -10,7 +10,7 @@ from functools import partial
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.engine.run.pipeline import Health, Progress
 from minions_evals_mcp.engine.run.units import Bench
-from minions_evals_mcp.engine.standing import Standing
+from minions_evals_mcp.engine.standing import RunProgress
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job
 
@@ -37,7 +37,7 @@ class Tally:
         failed = self.health.failed if self.health is not None and is_told else 0
         self.failed = max(self.failed, failed)
         budget = bench.budget
-        standing = Standing(
+        standing = RunProgress(
             job.id,
             total=job.total,
             done=min(job.total, self.settled + self.done),

@@ -9,7 +9,7 @@ from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run.planning import SETTLED, Plan
+from minions_evals_mcp.engine.run.planning import SETTLED, RunPlan
 from minions_evals_mcp.engine.run.recorded_runs import RecordedRun, WantedRun, recorded_runs
 from minions_evals_mcp.engine.run.units import (
     TOGETHER,
@@ -21,7 +21,7 @@ from minions_evals_mcp.engine.run.units import (
     proposal_scores,
 )
 from minions_evals_mcp.engine.run.versions import vet_agent_run
-from minions_evals_mcp.scoring.verdicts.history import Sample
+from minions_evals_mcp.scoring.verdicts.history import RunSample
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.records import Unread
@@ -30,7 +30,7 @@ READ = 500
 """So many units are read at a time, judged where they are at hand, and written in one go."""
 
 
-async def open_units(bench: Bench, job_id: str, case_ids: Sequence[str], plan: Plan) -> AsyncIterator[list[Unit]]:
+async def open_units(bench: Bench, job_id: str, case_ids: Sequence[str], plan: RunPlan) -> AsyncIterator[list[Unit]]:
     """The units that are not settled yet, by the page, with the outputs that were paid for already.
 
     A unit that may wait for anything makes a page of its own.
@@ -60,7 +60,7 @@ def pages_of(bench: Bench, units: Iterable[Unit]) -> Iterator[list[Unit]]:
         yield at_hand
 
 
-def _open(db: Db, *, bench: Bench, job_id: str, first: int, case_ids: Sequence[str], plan: Plan) -> list[Unit]:
+def _open(db: Db, *, bench: Bench, job_id: str, first: int, case_ids: Sequence[str], plan: RunPlan) -> list[Unit]:
     """One page of open units, each with the output that it judges where there is one: one read for all of them."""
     unit_rows = jobs.units(db, job_id, first=first, last=first + len(case_ids))
     units: list[Unit] = []
@@ -76,7 +76,7 @@ def _open(db: Db, *, bench: Bench, job_id: str, first: int, case_ids: Sequence[s
     return [_with_output(db, bench, unit, fit, runs, before) for unit, fit in zip(units, fitting, strict=True)]
 
 
-def _measures(db: Db, case_ids: Sequence[str], plan: Plan, request: RunRequest) -> list[Measure]:
+def _measures(db: Db, case_ids: Sequence[str], plan: RunPlan, request: RunRequest) -> list[Measure]:
     """The cases as they were planned; those that the plan does not hold are read."""
     held = {ident: plan.held.pop(ident) for ident in case_ids if ident in plan.held}
     others = [ident for ident in case_ids if ident not in held]
@@ -91,7 +91,7 @@ def _with_output(
     unit: Unit,
     fit: str | Observed | None,
     runs: dict[str, Unread[AgentRun]],
-    before: dict[str, tuple[Sample, ...]],
+    before: dict[str, tuple[RunSample, ...]],
 ) -> Unit:
     """The unit with the output that it judges and its case's earlier runs."""
     seen = unit.kept or (fit if isinstance(fit, Observed) else None)

@@ -33,7 +33,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.engine.budget import Budget, uncapped
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.judge.compose import Frame, Judged, compose
+from minions_evals_mcp.engine.judge.compose import OutputVerdicts, RunDefaults, compose
 from minions_evals_mcp.engine.judge.judging import Decision, Judging
 from minions_evals_mcp.engine.judge.likeness import compared_texts, likenesses
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
@@ -47,7 +47,7 @@ from minions_evals_mcp.scoring.assertions.judged.criteria import BY_PROMPT
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.scoring.verdicts.history import Compared, Likeness, Sample
+from minions_evals_mcp.scoring.verdicts.history import Compared, Likeness, RunSample
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history
@@ -75,7 +75,7 @@ class Bench:
     judging: Judging
     target: Target | None
     versions: RunVersions
-    frame: Frame
+    frame: RunDefaults
     made: Mapping[tuple[str, int], UnitKey] = field(default_factory=dict[tuple[str, int], UnitKey])
     seal: Seal | None = None
     budget: Budget = field(default_factory=uncapped)
@@ -101,7 +101,7 @@ class Unit:
     measure: Measure
     kept: Observed | None = None
     recorded: Unread[AgentRun] | None = None
-    earlier: tuple[Sample, ...] = ()
+    earlier: tuple[RunSample, ...] = ()
     made: Observed | None = None
     proposed: Mapping[str, float] = field(default_factory=dict[str, float])
 
@@ -148,7 +148,7 @@ def _compared(bench: Bench, unit: Unit, seen: Observed) -> Compared | None:
 
 def _ending(bench: Bench, key: UnitKey, measure: Measure, work: Work, decision: Decision, *, at: datetime) -> Ended:
     match decision:
-        case Judged():
+        case OutputVerdicts():
             version = bench.versions.of_output(work.observed.prompt_version_ref)
             # A canary is no part of what the benchmark measures: its run stands beside the benchmark-run, not in it.
             frame = replace(bench.frame, benchmark_run_id=None) if measure.case.fields.canary else bench.frame
@@ -192,7 +192,7 @@ def _prompt(bench: Bench, case: TestCase, seen: Observed) -> str:
         return ""
 
 
-def earlier_runs(db: Db, bench: Bench, job_id: str, case_ids: Sequence[str]) -> dict[str, tuple[Sample, ...]]:
+def earlier_runs(db: Db, bench: Bench, job_id: str, case_ids: Sequence[str]) -> dict[str, tuple[RunSample, ...]]:
     """Returns what the first trial of each case is compared with, newest first; nothing for what is no history itself."""
     if bench.request.purpose == "comparison":
         return {}
@@ -269,7 +269,7 @@ async def _conversed(
         if not isinstance(seen, Observed):
             return seen
         ended = talking.verdict_on_user(seen, start)
-        if not isinstance(ended, conversing.Begun):
+        if not isinstance(ended, conversing.ConversationState):
             return ended
         start = ended
 

@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import ROOTS, parse_yaml
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from minions_evals_mcp.interop.suite import LINES, read_suite
 
 SUITES = (".yaml", ".yml", ".json", *LINES)
@@ -92,7 +92,7 @@ async def _kept(engine: Engine, record: Record[Audit], model: ModelAudit | None,
 def file_content(engine: Engine, path: Path) -> FileContent:
     """The records of a suite file or a config; which of the two it is, its top level tells."""
     if is_config(path):
-        evaluation = read_config(path, now=engine.clock(), overrides=Given(allow_unsupported=True))
+        evaluation = read_config(path, now=engine.clock(), overrides=ConfigOverrides(allow_unsupported=True))
         return FileContent(evaluation.arrivals, (), AuditSubject(str(path), "config", evaluation.case_ids))
     arrivals, relations = read_suite(path, new_id=engine.new_id, now=engine.clock())
     cases = tuple(arrival.record.id for arrival in arrivals if isinstance(arrival.record.fields, TestCase))

@@ -17,7 +17,7 @@ SERVER = "minions-evals"
 
 
 @frozen_type
-class Start:
+class StartCommand:
     """How the server is started: its program, and the variables that it is given."""
 
     program: str
@@ -31,15 +31,15 @@ class Host:
     title: str
     file: Callable[[Path, Path], Path]
     table: str
-    entry: Callable[[Start], Json]
+    entry: Callable[[StartCommand], Json]
     is_toml: bool = False
 
 
-def _plain(start: Start) -> Json:
+def _plain(start: StartCommand) -> Json:
     return {"command": start.program, "args": [], **_env(start)}
 
 
-def _env(start: Start, name: str = "env") -> Json:
+def _env(start: StartCommand, name: str = "env") -> Json:
     return {name: dict(start.environment)} if start.environment else {}
 
 

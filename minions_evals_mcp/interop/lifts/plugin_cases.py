@@ -36,7 +36,7 @@ OF_HOST = ("max_turns", "timeout_seconds", "model", "allowed_tools", "disallowed
 
 
 @dataclass(frozen=True, slots=True)
-class Grader:
+class PluginGrader:
     """One grader. `config` is what it says beside its name, its weight and its arm; `text` the criteria of one that is judged."""
 
     name: str
@@ -62,7 +62,7 @@ class PluginCase:
     folder: Path
     name: str
     prompt: str
-    graders: tuple[Grader, ...]
+    graders: tuple[PluginGrader, ...]
     runs: int = RUNS
     set_up: tuple[str, ...] = ()
     of_host: tuple[str, ...] = ()
@@ -133,7 +133,7 @@ def _runs(runs: JsonValue, where: str) -> int:
     return runs
 
 
-def _listed(yaml: Json, where: str) -> Iterator[Grader]:
+def _listed(yaml: Json, where: str) -> Iterator[PluginGrader]:
     listed = yaml.get("graders")
     if listed is not None and not isinstance(listed, list):
         raise InvalidRecordError("graders stand in a list", field="graders", where=where)
@@ -141,17 +141,17 @@ def _listed(yaml: Json, where: str) -> Iterator[Grader]:
         yield _grader(obj(said), f"grader-{number + 1}", "", f"{where}: graders.{number}")
 
 
-def _in_files(folder: Path) -> Iterator[Grader]:
+def _in_files(folder: Path) -> Iterator[PluginGrader]:
     for path in sorted(folder.glob("*.md")):
         front, body = _markdown(path)
         yield _grader(front, path.stem, body.strip(), str(path))
 
 
-def _grader(said: Json, name: str, body: str, where: str) -> Grader:
+def _grader(said: Json, name: str, body: str, where: str) -> PluginGrader:
     kind = said.get("type")
     if not isinstance(kind, str) or kind not in RULES | JUDGED:
         raise InvalidRecordError(f"must be one of {', '.join(sorted(RULES | JUDGED))}", field="type", where=where)
-    grader = Grader(
+    grader = PluginGrader(
         name=str(said.get("name") or name),
         kind=kind,
         weight=_weight(said.get("weight"), where),
@@ -171,7 +171,7 @@ def _config(said: Json, kind: str, body: str) -> Json:
     return {key: value for key, value in config.items() if kind != "regex" or key != "path"}
 
 
-def _is_with_only(said: Json, grader: Grader) -> bool:
+def _is_with_only(said: Json, grader: PluginGrader) -> bool:
     """Whether it bears on no score: said so, or a call of a skill, which without the plugin cannot be."""
     if said.get("scored") is False or said.get("arm") == WITH_ONLY:
         return True
@@ -218,7 +218,7 @@ def _text(path: Path) -> str:
         raise BadInputError(f"{path} cannot be read: {error}.", remedy="Check the file.") from None
 
 
-def reference_text(case: PluginCase, grader: Grader) -> str:
+def reference_text(case: PluginCase, grader: PluginGrader) -> str:
     """The reference of a `baseline` grader; raises by name one that is not there or lies outside of the case's folder."""
     named = str(grader.config.get("baseline_file") or "")
     path = (case.folder / named).resolve()

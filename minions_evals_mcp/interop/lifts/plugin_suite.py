@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.engine.lift.arms import prompt_of
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.lifts.lift_suite import GUIDE
-from minions_evals_mcp.interop.lifts.plugin_cases import RULES, Grader, PluginCase, host_asks, reference_text
+from minions_evals_mcp.interop.lifts.plugin_cases import RULES, PluginCase, PluginGrader, host_asks, reference_text
 from minions_evals_mcp.scoring.assertions.trajectories.plugin_graders import PLUGIN_GRADER
 
 AT_LEAST = "The output is at least as good as this one, which is a reference and no model to copy:"
@@ -102,7 +102,7 @@ def _records(ident: str, case: PluginCase, at: datetime) -> Iterator[Record[Fiel
     yield _record("test-case", ident, {"name": case.name, "inputs": {"prompt": case.prompt}, "rubricId": rubric_id}, at)
 
 
-def _criterion(case: PluginCase, grader: Grader) -> Json:
+def _criterion(case: PluginCase, grader: PluginGrader) -> Json:
     if grader.kind in RULES:
         rule: Json = {"type": PLUGIN_GRADER, "value": {"type": grader.kind, **grader.config}}
         return {"judgeType": "heuristic", "scoringGuide": canonical([rule])}

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.domain.values import to_millis, utc
-from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, Score
+from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, ExportedScore
 from minions_evals_mcp.interop.log_exports.writing import text
 
 EVENT = "gen_ai.evaluation.result"
@@ -64,7 +64,7 @@ def _ours(output: ExportedOutput) -> tuple[tuple[str, str | None], ...]:
     return ("test_case_id", output.case_id), ("agent_run_id", output.agent_run_id), ("test_run_id", output.test_run_id)
 
 
-def _attributes(score: Score) -> list[JsonValue]:
+def _attributes(score: ExportedScore) -> list[JsonValue]:
     value = score.value
     label = score.about.get("label")
     if isinstance(score.passed, bool):

@@ -19,7 +19,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj, without_none
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_exports.conversations import conversation
-from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, Score, worth
+from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, ExportedScore, worth
 from minions_evals_mcp.interop.log_exports.writing import text
 from minions_evals_mcp.sessions.conversation import message_text, objects
 
@@ -132,7 +132,7 @@ def rows(output: ExportedOutput, export: Export) -> Iterator[Json]:
             yield _row(output, export, score, value)
 
 
-def _row(output: ExportedOutput, export: Export, score: Score, value: float) -> Json:
+def _row(output: ExportedOutput, export: Export, score: ExportedScore, value: float) -> Json:
     raw = value_text(output.inputs.get("input", output.inputs))
     answer = "" if output.output is None else value_text(output.output)
     agentic = bool(output.steps)

@@ -31,7 +31,7 @@ OURS = "minions-evals"
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ExportedScore:
     """One score of an output: made here, or `foreign`. `about` is what a foreign one said besides."""
 
     name: str
@@ -47,7 +47,7 @@ LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What Inspect's letters are worth, as its own metrics count them."""
 
 
-def worth(score: Score) -> float | None:
+def worth(score: ExportedScore) -> float | None:
     """The score as a number; None where it is none."""
     value = score.value
     if isinstance(value, str):
@@ -68,7 +68,7 @@ class ExportedOutput:
     output: JsonValue = None
     messages: tuple[JsonValue, ...] = ()
     steps: tuple[JsonValue, ...] = ()
-    scores: tuple[Score, ...] = ()
+    scores: tuple[ExportedScore, ...] = ()
     passed: bool | None = None
     score: float | None = None
     reason: str = ""
@@ -153,7 +153,9 @@ def _case_id(run: Record[AgentRun]) -> str:
     return str(obj(run.fields.extra.get("log")).get("case", ""))
 
 
-def _of_run(run: Record[AgentRun], case: Record[TestCase] | None, scores: Sequence[Score] = ()) -> ExportedOutput:
+def _of_run(
+    run: Record[AgentRun], case: Record[TestCase] | None, scores: Sequence[ExportedScore] = ()
+) -> ExportedOutput:
     """An agent-run, with the scores that were made here and those that it came with."""
     fields, log = run.fields, obj(run.fields.extra.get("log"))
     case_id = case.id if case else _case_id(run) or run.id
@@ -194,10 +196,10 @@ def _targets(case: Record[TestCase] | None) -> tuple[str, ...]:
     return texts(case.fields.extra.get("targets")) or texts([*(case.fields.expected_outputs or {}).values()])
 
 
-def _distinct(scores: Sequence[Score]) -> tuple[Score, ...]:
+def _distinct(scores: Sequence[ExportedScore]) -> tuple[ExportedScore, ...]:
     """The scores, those that bear a name again with a number: formats keep them by name."""
     seen: Counter[str] = Counter()
-    distinct: list[Score] = []
+    distinct: list[ExportedScore] = []
     for score in scores:
         seen[score.name] += 1
         times = seen[score.name]
@@ -205,12 +207,12 @@ def _distinct(scores: Sequence[Score]) -> tuple[Score, ...]:
     return tuple(distinct)
 
 
-def _foreign(extra: Json) -> Iterator[Score]:
+def _foreign(extra: Json) -> Iterator[ExportedScore]:
     for value in listed_values(extra.get("foreignScores")):
         fields = obj(value)
         about = {key: part for key, part in fields.items() if key not in {"name", "value", "foreign"}}
         passed = fields.get("passed")
-        yield Score(
+        yield ExportedScore(
             str(fields.get("name")), fields.get("value"), passed if isinstance(passed, bool) else None,
             str(fields.get("explanation") or ""), foreign=True, about=about,
         )  # fmt: skip
@@ -290,17 +292,17 @@ def _of_unit(unit: UnitDetail, case: Record[TestCase] | None, run: Record[AgentR
     )
 
 
-def _scores(unit: UnitDetail) -> Iterator[Score]:
+def _scores(unit: UnitDetail) -> Iterator[ExportedScore]:
     """The verdict as a whole, then each criterion's judgment and each named metric."""
     if unit.passed is None or unit.score is None:
         return
     reasons = "; ".join(judgment.rationale for judgment in unit.judgments)
     by = next((judgment.judged_by for judgment in unit.judgments), "")
     share = unit.score / unit.possible if unit.possible else 0.0
-    yield Score(OURS, share, unit.passed, reasons, by=by)
+    yield ExportedScore(OURS, share, unit.passed, reasons, by=by)
     for judgment in unit.judgments:
         if not judgment.criterion_id.startswith("implicit:"):
             part = (judgment.score - judgment.min_score) / (judgment.max_score - judgment.min_score)
-            yield Score(judgment.criterion_id, part, None, judgment.rationale, by=judgment.judged_by)
+            yield ExportedScore(judgment.criterion_id, part, None, judgment.rationale, by=judgment.judged_by)
     for name, value in unit.metrics.items():
-        yield Score(name, value, by=by)
+        yield ExportedScore(name, value, by=by)

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj, without_none
 from minions_evals_mcp.interop.log_exports.conversations import conversation, question
-from minions_evals_mcp.interop.log_exports.exported_outputs import OURS, Export, ExportedOutput, Score
+from minions_evals_mcp.interop.log_exports.exported_outputs import OURS, Export, ExportedOutput, ExportedScore
 from minions_evals_mcp.interop.log_exports.writing import one_document
 from minions_evals_mcp.sessions.conversation import message_text, objects, without
 
@@ -136,7 +136,7 @@ def _stop(output: ExportedOutput) -> str:
     return output.stop_reason if output.stop_reason in STOPS else "unknown" if output.stop_reason else "stop"
 
 
-def _score(score: Score, answer: str) -> Json:
+def _score(score: ExportedScore, answer: str) -> Json:
     """The score; one made here says "C" or "I" of the verdict, and who judged."""
     if score.foreign:
         value = float("nan") if score.about.get("unscored") else "N" if score.value is None else score.value

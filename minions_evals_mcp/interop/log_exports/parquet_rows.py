@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import UnsupportedError
-from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, Score
+from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, ExportedScore
 from minions_evals_mcp.interop.log_exports.writing import text
 
 BATCH = 500
@@ -70,7 +70,7 @@ def row(output: ExportedOutput, export: Export) -> Json:
     }  # fmt: skip
 
 
-def _scores(scores: tuple[Score, ...]) -> Iterator[Json]:
+def _scores(scores: tuple[ExportedScore, ...]) -> Iterator[Json]:
     for score in scores:
         yield {
             "name": score.name,

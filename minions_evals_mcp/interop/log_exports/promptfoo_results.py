@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj, without_none
-from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, Score, worth
+from minions_evals_mcp.interop.log_exports.exported_outputs import Export, ExportedOutput, ExportedScore, worth
 from minions_evals_mcp.interop.log_exports.writing import one_document, text
 from minions_evals_mcp.sessions.conversation import number, objects
 
@@ -112,7 +112,7 @@ def _call(step: Json) -> Json:
     })  # fmt: skip
 
 
-def _passed(whole: Score | None) -> bool:
+def _passed(whole: ExportedScore | None) -> bool:
     """Returns whether the verdict is a pass: what was said, else a full score."""
     if whole is None:
         return False
@@ -137,7 +137,7 @@ def _test(output: ExportedOutput) -> Json:
     return without_none({key: value for key, value in known.items() if value not in ("", [])})
 
 
-def _sorted(output: ExportedOutput) -> tuple[Score | None, list[Score], list[Score]]:
+def _sorted(output: ExportedOutput) -> tuple[ExportedScore | None, list[ExportedScore], list[ExportedScore]]:
     """The verdict as a whole (made here, else promptfoo's own), named scores, and the scores of single checks."""
     ours = [score for score in output.scores if not score.foreign]
     theirs = [score for score in output.scores if score.foreign]
@@ -154,7 +154,7 @@ def _sorted(output: ExportedOutput) -> tuple[Score | None, list[Score], list[Sco
     )
 
 
-def _component(score: Score) -> Json:
+def _component(score: ExportedScore) -> Json:
     value = number(score.value)
     passed = score.passed if score.passed is not None else _passed(score) if score.foreign else bool(value)
     assertion = score.about.get("assertion", {"type": score.name})

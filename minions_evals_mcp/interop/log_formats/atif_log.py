@@ -9,7 +9,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
-from minions_evals_mcp.interop.logs.sample import Item, Log, Recorded
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, Recorded
 from minions_evals_mcp.interop.trajectory import trajectory_run
 from minions_evals_mcp.sessions.conversation import finite, without
 
@@ -19,7 +19,7 @@ LISTS = frozenset({""})
 
 def read(path: Path) -> Iterator[Item]:
     """An agent-run for each trajectory, with its steps and figures as they are."""
-    yield Log(NAME, path.stem, path.stem, own_id=False)
+    yield EvaluationLog(NAME, path.stem, path.stem, own_id=False)
     for where, row in rows_of(path, LISTS):
         try:
             run = trajectory_run(row)

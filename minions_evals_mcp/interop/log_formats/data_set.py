@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
-from minions_evals_mcp.interop.logs.sample import Item, Log, Sample
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample
 from minions_evals_mcp.sessions.conversation import inputs_of, texts, without
 
 NAME = "data-set"
@@ -31,12 +31,12 @@ def is_rows(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """A case for each row; what is expected is a reference answer."""
-    yield Log(NAME, path.stem, path.stem, own_id=False)
+    yield EvaluationLog(NAME, path.stem, path.stem, own_id=False)
     for place, (where, row) in enumerate(rows_of(path, LISTS), 1):
         yield _sample(row, place, where)
 
 
-def _sample(row: Json, place: int, where: str) -> Sample:
+def _sample(row: Json, place: int, where: str) -> LogSample:
     question = next((name for name in _QUESTIONS if row.get(name) not in (None, "")), None)
     if question is None:
         raise InvalidRecordError("a row has an input, or a scenario", where=where)
@@ -45,7 +45,7 @@ def _sample(row: Json, place: int, where: str) -> Sample:
     beside = {name: row[name] for name in BESIDE if row.get(name)}
     wanted = () if expected is None else texts(row[expected])
     prose: Json = {"type": "llm-rubric", "value": "\n".join(wanted)}
-    return Sample(
+    return LogSample(
         id=row.get("id", place),
         inputs={**inputs, **beside},
         name=str(row.get("name") or ""),

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import parted
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced
 from minions_evals_mcp.interop.logs.shapes import objects_under, the_object
 from minions_evals_mcp.sessions.conversation import count, last_answer, number, objects, texts, without
 
@@ -44,7 +44,7 @@ def read(path: Path) -> Iterator[Item]:
     beside, cases = parted(path, LISTS)
     head: Json = {name.rpartition(".")[2]: value for name, value in beside.items()}
     model = obj(head.get("hyperparameters")).get("model")
-    yield Log(
+    yield EvaluationLog(
         NAME,
         path.stem,
         str(head.get("identifier") or head.get("testFile") or NAME),
@@ -57,7 +57,7 @@ def read(path: Path) -> Iterator[Item]:
         yield _sample(piece.value, place, f"{path}: {piece.path}.{place}")
 
 
-def _sample(value: JsonValue, place: int, where: str) -> Sample:
+def _sample(value: JsonValue, place: int, where: str) -> LogSample:
     document = _renamed(the_object(value, where))
     turns = objects_under(document, "turns", where)
     if not isinstance(document.get("input"), str) and not turns:
@@ -75,7 +75,7 @@ def _sample(value: JsonValue, place: int, where: str) -> Sample:
     expected = texts(document.get("expectedOutput"))
     wanted = [name for tool in objects(document.get("expectedTools")) if isinstance(name := tool.get("name"), str)]
     produced = _produced(document, turns, where)
-    return Sample(
+    return LogSample(
         id=document.get("order", place),
         inputs={**inputs, **context},
         name=str(document.get("name") or ""),

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.sample import Item, Log, Sample
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample
 from minions_evals_mcp.interop.logs.shapes import objects_under
 from minions_evals_mcp.interop.logs.whole_documents import whole_document
 from minions_evals_mcp.sessions.conversation import inputs_of, message_text, objects, texts, without
@@ -40,7 +40,7 @@ def _first(seen: JsonValue) -> Json:
 def read_adk(path: Path) -> Iterator[Item]:
     """A case for each conversation: what the user said; the last answer is a reference, the tools that were used stay beside it."""
     document = obj(whole_document(path))
-    yield Log(
+    yield EvaluationLog(
         ADK,
         path.stem,
         str(document.get("eval_set_id") or path.stem),
@@ -62,7 +62,7 @@ def read_adk(path: Path) -> Iterator[Item]:
         asking = said[:-1] if expected else said
         tools = [call for turn in turns for call in objects(obj(turn.get("intermediate_data")).get("tool_uses"))]
         beside = without(document, "eval_cases", "eval_set_id")
-        yield Sample(
+        yield LogSample(
             id=case.get("eval_id", place), inputs=inputs_of(asking), targets=texts(expected),
             extra=without({**without(case, "eval_id"), "expectedTools": [*tools] or None, "suite": beside or None}), where=where,
         )  # fmt: skip
@@ -72,7 +72,7 @@ def read_pydantic(path: Path) -> Iterator[Item]:
     """A case for each, with the evaluators that mean something here; others make it a draft."""
     document = obj(whole_document(path))
     beside = without(document, "cases", "name", "evaluators")
-    yield Log(
+    yield EvaluationLog(
         PYDANTIC,
         path.stem,
         str(document.get("name") or path.stem),
@@ -89,7 +89,7 @@ def read_pydantic(path: Path) -> Iterator[Item]:
         for evaluator in (*listed_values(document.get("evaluators")), *listed_values(case.get("evaluators"))):
             check = _check(evaluator, expected)
             (unread if isinstance(check, str) else checks).append(check)  # pyright: ignore[reportArgumentType]  each its own list
-        yield Sample(
+        yield LogSample(
             id=case.get("name") or place, inputs=inputs_of(case["inputs"]), name=str(case.get("name") or ""),
             targets=texts(expected), expected=expected if isinstance(expected, dict) and expected else None,
             assertions=tuple(checks), unread=tuple(unread),
@@ -123,12 +123,12 @@ def read_strands(path: Path) -> Iterator[Item]:
     """A case for each; the expected output is a reference, evaluators and the expected trajectory stay beside it."""
     document = obj(whole_document(path))
     about = without(document, "cases", "name")
-    yield Log(STRANDS, path.stem, str(document.get("name") or path.stem), own_id=False, extra=about)
+    yield EvaluationLog(STRANDS, path.stem, str(document.get("name") or path.stem), own_id=False, extra=about)
     for place, case in enumerate(objects_under(document, "cases", str(path)), 1):
         where = f"{path}: cases.{place}"
         if case.get("input") in (None, ""):
             raise InvalidRecordError("a case has an input", field="input", where=where)
-        yield Sample(
+        yield LogSample(
             id=case.get("name") or place, inputs=inputs_of(case["input"]), name=str(case.get("name") or ""),
             targets=texts(case.get("expected_output")),
             extra=without({**without(case, "input", "expected_output"), "suite": about or None}),

@@ -14,8 +14,16 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
-from minions_evals_mcp.interop.logs.gathering import Row, gathered
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped, Variant
+from minions_evals_mcp.interop.logs.gathering import LogRow, gathered
+from minions_evals_mcp.interop.logs.sample import (
+    EvaluationLog,
+    ForeignScore,
+    Item,
+    LogSample,
+    Produced,
+    SkippedSample,
+    Variant,
+)
 from minions_evals_mcp.interop.logs.shapes import object_under
 from minions_evals_mcp.sessions.conversation import count, last_answer, number, objects, texts, without
 
@@ -45,8 +53,8 @@ def read_aggregate(path: Path) -> Iterator[Item]:
     if not is_aggregate(head):
         raise InvalidRecordError("an aggregate has evaluation_id and evaluation_results", where=str(path))
     model = obj(head.get("model_info"))
-    yield Log(NAME, str(head["evaluation_id"]), path.stem, str(model.get("id", "")), None, head)
-    yield from (Skipped(NO_SAMPLES) for _ in listed_values(head.get("evaluation_results")))
+    yield EvaluationLog(NAME, str(head["evaluation_id"]), path.stem, str(model.get("id", "")), None, head)
+    yield from (SkippedSample(NO_SAMPLES) for _ in listed_values(head.get("evaluation_results")))
 
 
 def read_lines(path: Path) -> Iterator[Item]:
@@ -55,21 +63,21 @@ def read_lines(path: Path) -> Iterator[Item]:
     if first is None:
         raise InvalidRecordError("holds no lines", where=str(path))
     ident = str(first["evaluation_id"])
-    yield Log(NAME, ident, ident.partition("/")[0], str(first.get("model_id", "")))
+    yield EvaluationLog(NAME, ident, ident.partition("/")[0], str(first.get("model_id", "")))
     for where, _, lines in gathered(lambda: _lines(path)):
         yield from _samples(lines, where, alone=lines[0].get("model_id") == first.get("model_id"))
 
 
-def _lines(path: Path) -> Iterator[Row[Json]]:
+def _lines(path: Path) -> Iterator[LogRow[Json]]:
     """The lines, each with the sample that it is of."""
     for where, line in json_lines(path):
         document = obj(line)
         if not is_lines(line) or "raw" not in obj(document.get("input")):
             raise InvalidRecordError("a line has evaluation_id, sample_id, interaction_type and input.raw", where=where)
-        yield Row(where, f"{document.get('model_id')}\n{document.get('sample_id')}", document)
+        yield LogRow(where, f"{document.get('model_id')}\n{document.get('sample_id')}", document)
 
 
-def _samples(lines: list[Json], where: str, *, alone: bool) -> Iterator[Sample]:
+def _samples(lines: list[Json], where: str, *, alone: bool) -> Iterator[LogSample]:
     """The epochs of one sample: each bears each score at most once."""
     epochs: list[list[Json]] = []
     seen: Counter[str] = Counter()
@@ -84,12 +92,12 @@ def _samples(lines: list[Json], where: str, *, alone: bool) -> Iterator[Sample]:
         yield replace(_sample(of_epoch, number_, where, alone=alone), assertions=checks)
 
 
-def _sample(lines: list[Json], epoch: int, where: str, *, alone: bool) -> Sample:
+def _sample(lines: list[Json], epoch: int, where: str, *, alone: bool) -> LogSample:
     document = lines[0]
     inputs = obj(document.get("input"))
     choices = inputs.get("choices")
     targets = texts(inputs.get("reference"))
-    return Sample(
+    return LogSample(
         id=document.get("sample_id"),
         inputs={"input": inputs["raw"], **({"choices": choices} if choices else {})},
         epoch=epoch,

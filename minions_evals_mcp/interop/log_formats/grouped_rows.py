@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
-from minions_evals_mcp.interop.logs.gathering import Row, gathered
+from minions_evals_mcp.interop.logs.gathering import LogRow, gathered
 from minions_evals_mcp.interop.logs.shapes import the_object
 
 Key = Callable[[Json], str | None]
@@ -40,5 +40,5 @@ def first_row(path: Path, lists: frozenset[str]) -> Json:
 
 def groups(path: Path, lists: frozenset[str], key: Key) -> Iterator[tuple[str, list[Json]]]:
     """The rows of one key together, and where the last of them stands; a row without a key is alone."""
-    for group in gathered(lambda: (Row(where, key(row), row) for where, row in rows_of(path, lists))):
+    for group in gathered(lambda: (LogRow(where, key(row), row) for where, row in rows_of(path, lists))):
         yield group.where, group.values

@@ -20,7 +20,7 @@ from minions_evals_mcp.interop.logs.archive import Archive, archive
 from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.logs.foreign_checks import inspect_check, recorded_checks
 from minions_evals_mcp.interop.logs.json_stream import LONGEST
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced
 from minions_evals_mcp.interop.logs.shapes import object_under, the_object
 from minions_evals_mcp.scoring.foreign.inspect_scorers import carried_out
 from minions_evals_mcp.sessions.conversation import (
@@ -92,7 +92,7 @@ def read_archive(path: Path) -> Iterator[Item]:
         yield from _members(members, judging)
 
 
-def _members(members: Archive, judging: _Judging) -> Iterator[Sample]:
+def _members(members: Archive, judging: _Judging) -> Iterator[LogSample]:
     for member in members:
         if member.name.startswith(SAMPLES) and member.name.endswith(".json"):
             yield _sample(members.json(member), judging, members.place(member))
@@ -115,13 +115,13 @@ class _Judging:
         return all(name in SPELLED for name, _ in self.scorers.values()) and bool(self.scorers)
 
 
-def _log(head: Json, where: str) -> tuple[Log, _Judging]:
+def _log(head: Json, where: str) -> tuple[EvaluationLog, _Judging]:
     """Returns what the log says of itself, and its scorers."""
     about = obj(head.get("eval"))
     task, ident = about.get("task"), about.get("eval_id") or about.get("run_id") or about.get("task_id")
     if not isinstance(task, str) or not isinstance(ident, str):
         raise InvalidRecordError("no log of Inspect's: it names no task or no run", field="eval", where=where)
-    log = Log(
+    log = EvaluationLog(
         NAME, ident, task, str(about.get("model", "")), about.get("created"), without(head, "samples", "reductions")
     )
     return log, _judging(head)
@@ -151,7 +151,7 @@ def _solver(step: Json) -> str:
     return str(step.get("solver", "")).rpartition("/")[2]
 
 
-def _sample(value: JsonValue, judging: _Judging, where: str) -> Sample:
+def _sample(value: JsonValue, judging: _Judging, where: str) -> LogSample:
     document = the_object(value, where)
     if "id" not in document or "input" not in document:
         raise InvalidRecordError("a sample has an id and an input", where=where)
@@ -159,7 +159,7 @@ def _sample(value: JsonValue, judging: _Judging, where: str) -> Sample:
     question = inputs_of(held.resolved(document["input"]))
     choices = document.get("choices")
     targets = texts(document.get("target"))
-    return Sample(
+    return LogSample(
         id=document["id"],
         epoch=count(document.get("epoch")) or 1,
         inputs={**question, "choices": choices} if choices else question,

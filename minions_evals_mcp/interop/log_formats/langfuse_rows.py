@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj, parsed
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, groups
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import objects_under
 from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, number, summed, texts, without
 
@@ -61,7 +61,7 @@ def _key(row: Json) -> str | None:
 def read(path: Path) -> Iterator[Item]:
     """A sample for each trace and each item; rows of one trace may lie apart."""
     first = first_row(path, LISTS)
-    yield Log(
+    yield EvaluationLog(
         NAME,
         path.stem,
         str(first.get("datasetName") or first.get("projectId") or path.stem),
@@ -75,21 +75,21 @@ def read(path: Path) -> Iterator[Item]:
         yield from (_item(row, where) for row in items)
         traced = [row for row in rows if not _is_item(row)]
         if traced and all(_is_score(row) for row in traced):
-            yield from (Skipped(ALONE) for _ in traced)
+            yield from (SkippedSample(ALONE) for _ in traced)
         elif traced:
             yield _trace(traced, where)
 
 
-def _item(row: Json, where: str) -> Sample:
+def _item(row: Json, where: str) -> LogSample:
     expected = row.get("expectedOutput")
     answer = expected if isinstance(expected, dict) and expected and "" not in expected.values() else None
-    return Sample(
+    return LogSample(
         id=row.get("id"), inputs=inputs_of(parsed(row.get("input"))), targets=texts(expected), expected=answer,
         extra=without(row, "id", "input", "expectedOutput"), where=where,
     )  # fmt: skip
 
 
-def _trace(rows: list[Json], where: str) -> Sample:
+def _trace(rows: list[Json], where: str) -> LogSample:
     trace = next((row for row in rows if not _is_score(row) and not _is_observation(row)), None)
     steps = [*objects_under(trace or {}, "observations", where), *(row for row in rows if _is_observation(row))]
     scores = [*objects_under(trace or {}, "scores", where), *(row for row in rows if _is_score(row))]
@@ -99,7 +99,7 @@ def _trace(rows: list[Json], where: str) -> Sample:
         raise InvalidRecordError("a trace has an id", where=where)
     question, answer = _value(root, steps, "input"), _value(root, steps, "output")
     models = [step for step in steps if str(step.get("type", "")).upper() == MODEL]
-    return Sample(
+    return LogSample(
         id=_key(rows[0]),
         case="",
         inputs=inputs_of(question),

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, groups
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under
 from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, number, objects, texts, without
 
@@ -42,7 +42,7 @@ def _key(row: Json) -> str | None:
 
 def read(path: Path) -> Iterator[Item]:
     """A sample for each root run, and each example."""
-    yield Log(NAME, path.stem, _task(first_row(path, LISTS)) or path.stem, own_id=False, known_samples=True)
+    yield EvaluationLog(NAME, path.stem, _task(first_row(path, LISTS)) or path.stem, own_id=False, known_samples=True)
     for where, rows in groups(path, LISTS, _key):
         if _key(rows[0]) is None:
             raise InvalidRecordError("a run has an id, and its trace_id is a text", where=where)
@@ -51,7 +51,7 @@ def read(path: Path) -> Iterator[Item]:
             continue
         roots = [row for row in rows if not row.get("parent_run_id")]
         if not roots:
-            yield from (Skipped(ORPHANS) for _ in rows)
+            yield from (SkippedSample(ORPHANS) for _ in rows)
         for root in roots:
             yield _sample(root, rows, where)
 
@@ -62,23 +62,23 @@ def _task(row: Json) -> str:
     return str(next((value for name in names if (value := row.get(name))), ""))
 
 
-def _example(row: Json, where: str) -> Sample:
+def _example(row: Json, where: str) -> LogSample:
     outputs = obj(row.get("outputs"))
     fits = outputs and "" not in outputs.values()
-    return Sample(
+    return LogSample(
         id=row.get("id"), inputs=obj(row.get("inputs")), expected=outputs if fits else None,
         targets=texts([*outputs.values()]), extra=without(row, "id", "inputs", "outputs"), where=where,
     )  # fmt: skip
 
 
-def _sample(root: Json, rows: list[Json], where: str) -> Sample:
+def _sample(root: Json, rows: list[Json], where: str) -> LogSample:
     if not isinstance(root.get("inputs"), dict):
         raise InvalidRecordError("a run has inputs", where=where)
     below = sorted(
         [*(row for row in rows if row is not root), *_nested(root)], key=lambda row: str(row.get("start_time", ""))
     )
     inputs = obj(root["inputs"])
-    return Sample(
+    return LogSample(
         id=root.get("id"),
         case=str(root.get("reference_example_id") or ""),
         inputs=inputs_of(inputs["messages"])

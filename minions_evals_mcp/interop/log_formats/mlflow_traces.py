@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.tagged_values import obj, parsed
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, rows_of
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_checks
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced
 from minions_evals_mcp.interop.logs.shapes import objects_under
 from minions_evals_mcp.scoring.foreign.recorded import says_verdict
 from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, objects, without
@@ -37,7 +37,7 @@ def is_traces(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """A sample for each trace."""
-    yield Log(
+    yield EvaluationLog(
         NAME,
         path.stem,
         _experiment(obj(_trace(first_row(path, LISTS)).get("info"))) or path.stem,
@@ -60,7 +60,7 @@ def _experiment(info: Json) -> str | None:
     return None if experiment is None else f"experiment-{experiment}"
 
 
-def _sample(row: Json, where: str) -> Sample:
+def _sample(row: Json, where: str) -> LogSample:
     info, spans = obj(row.get("info")), objects_under(obj(row.get("data")), "spans", where)
     ident = info.get("trace_id", info.get("request_id"))
     root = next((span for span in spans if not (span.get("parent_span_id") or span.get("parent_id"))), None)
@@ -79,7 +79,7 @@ def _sample(row: Json, where: str) -> Sample:
     tokens = _attribute(root, "mlflow.chat.tokenUsage") or parsed(
         obj(info.get("trace_metadata")).get("mlflow.trace.tokenUsage")
     )
-    return Sample(
+    return LogSample(
         id=ident,
         case="",
         inputs=inputs_of(_messages(question)),

@@ -13,8 +13,8 @@ from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import json_lines
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
-from minions_evals_mcp.interop.logs.gathering import Row, gathered
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
+from minions_evals_mcp.interop.logs.gathering import LogRow, gathered
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, the_object
 from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, objects, text_of, texts, without
@@ -47,7 +47,7 @@ def is_output_item(seen: JsonValue) -> bool:
 def read_samples(path: Path) -> Iterator[Item]:
     """The samples of a data set; one whose `ideal` is a list expects any of it."""
     task = path.parent.name if path.stem.startswith(FILE) else path.stem
-    yield Log(NAME, path.stem, task or FILE)
+    yield EvaluationLog(NAME, path.stem, task or FILE)
     for number, (where, line) in enumerate(json_lines(path), 1):
         document = obj(line)
         if not is_samples(line):
@@ -55,12 +55,12 @@ def read_samples(path: Path) -> Iterator[Item]:
         ideal = texts(document["ideal"])
         question = inputs_of(document["input"])
         about = without({**without(document, "input", "ideal"), "ideal": document["ideal"]})
-        yield Sample(number, question, targets=ideal, extra=about, where=where)
+        yield LogSample(number, question, targets=ideal, extra=about, where=where)
 
 
 def read_output_items(path: Path) -> Iterator[Item]:
     """The output items of a hosted run, with the grades that it gave."""
-    log: Log | None = None
+    log: EvaluationLog | None = None
     for where, line in json_lines(path):
         document = the_object(line, where)
         item = obj(document.get("item", document.get("datasource_item")))
@@ -68,7 +68,7 @@ def read_output_items(path: Path) -> Iterator[Item]:
         if index is None:
             raise InvalidRecordError("an output item has data_source_idx", where=where)
         if log is None:
-            log = Log(
+            log = EvaluationLog(
                 NAME,
                 str(document.get("run_id") or path.stem),
                 str(document.get("eval_id") or path.stem),
@@ -77,7 +77,7 @@ def read_output_items(path: Path) -> Iterator[Item]:
             yield log
         hosted = _hosted(document, where)
         checks = recorded_of(NAME, hosted.scores)
-        yield Sample(index, item or {"input": index}, assertions=checks, produced=hosted, where=where)
+        yield LogSample(index, item or {"input": index}, assertions=checks, produced=hosted, where=where)
 
 
 def _hosted(document: Json, where: str) -> Produced:
@@ -128,7 +128,7 @@ def read_run(path: Path) -> Iterator[Item]:
         if name is not None:
             yield _recorded(name, events, wanted, where)
         elif not events[0].keys() & ABOUT:
-            yield Skipped(NO_SAMPLES)
+            yield SkippedSample(NO_SAMPLES)
 
 
 def _wanted(spec: Json) -> str | None:
@@ -137,11 +137,11 @@ def _wanted(spec: Json) -> str | None:
     return f"i{wanted}" if wanted == BY_CLASS["Includes"] and obj(spec.get("args")).get("ignore_case") else wanted
 
 
-def _events(path: Path) -> Iterator[Row[Json]]:
+def _events(path: Path) -> Iterator[LogRow[Json]]:
     """The lines, each with the sample that it is an event of."""
     for where, line in json_lines(path):
         document = the_object(line, where)
-        yield Row(where, _sample_id(document, where), document)
+        yield LogRow(where, _sample_id(document, where), document)
 
 
 def _sample_id(document: Json, where: str) -> str | None:
@@ -153,16 +153,16 @@ def _sample_id(document: Json, where: str) -> str | None:
     return sample_id if isinstance(sample_id, str) else None
 
 
-def _log(spec: Json, report: JsonValue, beside: list[JsonValue], path: Path) -> Log:
+def _log(spec: Json, report: JsonValue, beside: list[JsonValue], path: Path) -> EvaluationLog:
     subjects = ", ".join(texts(spec.get("completion_fns"))) or ", ".join(
         texts(obj(spec.get("run_config")).get("completion_fns"))
     )
     task = str(spec.get("base_eval") or spec.get("eval_name") or path.stem)
     about = without({"spec": spec, "finalReport": report, "beside": beside or None})
-    return Log(NAME, str(spec.get("run_id") or path.stem), task, subjects, spec.get("created_at"), about)
+    return EvaluationLog(NAME, str(spec.get("run_id") or path.stem), task, subjects, spec.get("created_at"), about)
 
 
-def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> Sample:
+def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> LogSample:
     sampling = [obj(event.get("data")) for event in events if event.get("type") == "sampling"]
     scored = [event for event in events if event.get("type") in SCORED]
     match = next((obj(event.get("data")) for event in scored if event.get("type") == "match"), _NOTHING)
@@ -172,7 +172,7 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
     scores = tuple(score for event in scored for score in _scores(event, where))
     others: list[JsonValue] = [event for event in events if event not in scored and event.get("type") != "sampling"]
     beside: list[JsonValue] = [rest for event in events if event not in others and (rest := _beside(event))]
-    return Sample(
+    return LogSample(
         id=name,
         inputs=inputs_of(sampling[0].get("prompt")) if sampling else {"input": name},
         targets=targets,

@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.logs.files import whole_json
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced
 from minions_evals_mcp.interop.table_rows import parquet_labels, read_rows
 from minions_evals_mcp.next_steps import Next, Value
 from minions_evals_mcp.sessions.conversation import count, inputs_of, number, objects, texts, without
@@ -47,7 +47,7 @@ def read(path: Path) -> Iterator[Item]:
     rows = read_rows(path)
     first = next(rows, None)
     if first is not None and first.cells.keys() >= OURS:
-        yield Log(
+        yield EvaluationLog(
             NAME,
             path.stem,
             str(first.cells.get("task") or path.stem),
@@ -56,7 +56,7 @@ def read(path: Path) -> Iterator[Item]:
         )
         yield from (_recorded(row.cells, row.where) for row in chain([first], rows))
         return
-    yield Log(
+    yield EvaluationLog(
         NAME, path.stem, path.parent.name if path.stem.startswith(("train", "test", "validation", "0")) else path.stem
     )
     labels: dict[str, list[str]] | None = None
@@ -65,7 +65,7 @@ def read(path: Path) -> Iterator[Item]:
         yield _sample(row.cells, place, labels, row.where)
 
 
-def _recorded(cells: Json, where: str) -> Sample:
+def _recorded(cells: Json, where: str) -> LogSample:
     """A row of a table that `export --format parquet` wrote: an output with its scores, which are foreign wherever it comes in."""
     extra = obj(_json(cells, "extra", where))
     log, inputs = obj(extra.get("log")), obj(_json(cells, "inputs", where))
@@ -74,7 +74,7 @@ def _recorded(cells: Json, where: str) -> Sample:
     scores = tuple(_score(score) for score in (*ours, *foreign))
     judged = [score for score in scores if isinstance(score.about.get("passed"), bool)]
     whole = [score for score in judged if score.name == OWN_VERDICT]
-    return Sample(
+    return LogSample(
         id=log.get("sample", cells.get("id")),
         inputs=inputs,
         epoch=count(cells.get("epoch")) or 1,
@@ -119,7 +119,7 @@ def _score(fields: Json) -> ForeignScore:
     )
 
 
-def _sample(cells: Json, number: int, labels: dict[str, list[str]], where: str) -> Sample:
+def _sample(cells: Json, number: int, labels: dict[str, list[str]], where: str) -> LogSample:
     question, answer, ident = (
         next((name for name in names if name in cells), None) for names in (QUESTIONS, ANSWERS, IDS)
     )
@@ -129,7 +129,7 @@ def _sample(cells: Json, number: int, labels: dict[str, list[str]], where: str) 
             remedy=f"{Next('import', _MAPPED, 'says which is')}.",
         )
     beside = {name: cells[name] for name in BESIDE if cells.get(name) is not None}
-    return Sample(
+    return LogSample(
         id=cells[ident] if ident is not None and cells[ident] is not None else number,
         inputs={**inputs_of(cells[question]), **beside},
         targets=() if answer is None else _answers(cells[answer], labels.get(answer, [])),

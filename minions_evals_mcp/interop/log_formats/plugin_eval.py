@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_checks
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Variant
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, Variant
 from minions_evals_mcp.interop.logs.shapes import objects_under, the_object
 from minions_evals_mcp.interop.logs.whole_documents import whole_document
 from minions_evals_mcp.sessions.conversation import number, without
@@ -41,7 +41,7 @@ def read(path: Path) -> Iterator[Item]:
     }
     started = document.get("startedAt")
     task = "+".join(str(plugin.get("name")) for plugin in plugins) or path.stem
-    yield Log(
+    yield EvaluationLog(
         NAME, str(started or path.stem), task, names, started,
         extra=without({"suite": suite, "rest": without(document, "suite", "cases", "startedAt")}), own_id=started is not None,
     )  # fmt: skip
@@ -53,7 +53,7 @@ def read(path: Path) -> Iterator[Item]:
         yield from _samples(case, variants, threshold, where)
 
 
-def _samples(case: Json, variants: dict[str, Variant], threshold: float | None, where: str) -> Iterator[Sample]:
+def _samples(case: Json, variants: dict[str, Variant], threshold: float | None, where: str) -> Iterator[LogSample]:
     arms = obj(case.get("arms"))
     scored = _scored(case, arms)
     checks: tuple[Json, ...] = tuple(
@@ -63,7 +63,7 @@ def _samples(case: Json, variants: dict[str, Variant], threshold: float | None, 
     )
     for arm in ARMS:
         for epoch, run in enumerate(objects_under(arms, arm, where), 1):
-            yield Sample(
+            yield LogSample(
                 id=case["name"],
                 inputs={"prompt": case.get("promptMarkdown")},
                 epoch=epoch,

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.logs.files import parted
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Variant
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, Variant
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under, the_object
 from minions_evals_mcp.interop.score_rows import vetted
@@ -55,11 +55,11 @@ def read(path: Path) -> Iterator[Item]:
         yield _sample(document, variant, tried.count(cell), f"{path}: results.results.{place}")
 
 
-def _log(head: Json, path: Path) -> Log:
+def _log(head: Json, path: Path) -> EvaluationLog:
     config = obj(head.get("config"))
     task = str(config.get("description") or path.stem)
     about = without(head, "results.version", "results.timestamp", "evalId")
-    return Log(
+    return EvaluationLog(
         NAME,
         str(head.get("evalId") or path.stem),
         task,
@@ -81,14 +81,14 @@ def _variant(fields: Json, prompts: list[str]) -> Variant:
     return Variant(f"{place}-{ident}", f"{label} · {named[:60]}" if named else label, written)
 
 
-def _sample(fields: Json, variant: Variant, epoch: int, where: str) -> Sample:
+def _sample(fields: Json, variant: Variant, epoch: int, where: str) -> LogSample:
     test = obj(fields.get("testCase"))
     variables = obj(fields.get("vars")) or obj(test.get("vars"))
     if "success" not in fields and "gradingResult" not in fields:
         raise InvalidRecordError("a result says success", where=where)
     assertions, unread = _checks(test, variables)
     threshold = test.get("threshold")
-    return Sample(
+    return LogSample(
         id=fields.get("testIdx"),
         inputs=variables,
         epoch=epoch,

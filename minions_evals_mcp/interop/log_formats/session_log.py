@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
-from minions_evals_mcp.interop.logs.sample import Item, Recorded, Skipped
+from minions_evals_mcp.interop.logs.sample import Item, Recorded, SkippedSample
 from minions_evals_mcp.interop.logs.session_run import session_log, session_run
 from minions_evals_mcp.sessions import claude, codex, gemini, opencode, telemetry
 from minions_evals_mcp.sessions.session import Session
@@ -40,14 +40,14 @@ def _read(name: str, path: Path) -> Iterator[Item]:
     if session.prompts or session.answer or session.calls or session.failure:
         yield Recorded(session_run(session, name), str(path))
     else:
-        yield Skipped(NOTHING)
+        yield SkippedSample(NOTHING)
     for what, number in session.skipped.items():
-        yield from (Skipped(what) for _ in range(number))
+        yield from (SkippedSample(what) for _ in range(number))
 
 
 def read_telemetry(path: Path) -> Iterator[Item]:
     """One agent-run for each turn of a coding agent, from a file of OTLP log records (a document, or one a line)."""
-    turns = telemetry.Turns()
+    turns = telemetry.EventTurns()
     unknown: dict[str, int] = {}
     for where, row in rows_of(path, frozenset({""})):
         try:
@@ -63,4 +63,4 @@ def read_telemetry(path: Path) -> Iterator[Item]:
     for session in sessions:
         yield Recorded(session_run(session, TELEMETRY), str(path))
     for name, number in unknown.items():
-        yield from (Skipped(f"an event {name}") for _ in range(number))
+        yield from (SkippedSample(f"an event {name}") for _ in range(number))

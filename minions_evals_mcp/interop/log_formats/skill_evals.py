@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import parted
-from minions_evals_mcp.interop.logs.sample import Item, Log, Sample
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample
 from minions_evals_mcp.interop.logs.shapes import the_object
 from minions_evals_mcp.sessions.conversation import texts, without
 
@@ -43,7 +43,7 @@ def read(path: Path) -> Iterator[Item]:
     """The prompts as cases; what is expected is prose, which a model judges."""
     head, listed = parted(path, LISTS)
     skill = str(head.get("skill_name") or head.get("skill") or _folder(path))
-    yield Log(NAME, skill, skill, extra=head)
+    yield EvaluationLog(NAME, skill, skill, extra=head)
     for place, piece in enumerate(listed, 1):
         where = f"{path}: evals.{place}"
         sample = _sample(the_object(piece.value, where), place, where)
@@ -61,14 +61,14 @@ def _prompt(fields: Json) -> str | None:
     return next((text for key in PROMPTS if isinstance(text := fields.get(key), str) and text.strip()), None)
 
 
-def _sample(fields: Json, place: int, where: str) -> Sample:
+def _sample(fields: Json, place: int, where: str) -> LogSample:
     prompt = _prompt(fields)
     if prompt is None:
         raise InvalidRecordError(f"an evaluation has a prompt ({', '.join(PROMPTS)})", where=where)
     expected = [text for key in EXPECTED for text in texts(fields.get(key))]
     wanted = [words for key in CHECKS for check in listed_values(fields.get(key)) if (words := _words(check))]
     assertions: list[Json] = [{"type": "llm-rubric", "value": words} for words in (*expected, *wanted)]
-    return Sample(
+    return LogSample(
         id=fields.get("id", place),
         inputs={"input": prompt},
         name=str(fields.get("name") or ""),

@@ -25,12 +25,13 @@ from minions_evals_mcp.interop.log_formats import (
     promptfoo_log,
     session_log,
     skill_evals,
+    tau2,
     tau_bench,
     trace_log,
 )
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
-from minions_evals_mcp.interop.logs.sample import Item, Log
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item
 from minions_evals_mcp.interop.logs.whole_documents import is_yaml, whole_document
 from minions_evals_mcp.interop.parsing import ROOTS
 from minions_evals_mcp.interop.trajectory import is_trajectory
@@ -82,6 +83,7 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format("otel", "OpenTelemetry spans (GenAI, OpenInference)", lambda seen: trace_log.is_spans(seen.first), trace_log.read),
     Format("tau-bench", "trajectories of tau-bench", lambda seen: tau_bench.is_trajectories(seen.first), tau_bench.read),
+    Format(tau2.NAME, "results of tau2-bench", lambda seen: tau2.is_results(seen.first), tau2.read),
     Format("deepeval", "a test run of DeepEval", lambda seen: deepeval_run.is_run(seen.first), deepeval_run.read),
     Format(
         plugin_eval.NAME, "results of claude plugin eval",
@@ -153,18 +155,18 @@ def named(name: str) -> Format:
     return BY_NAME[name]
 
 
-def headed(form: Format, path: Path) -> Log:
+def headed(form: Format, path: Path) -> EvaluationLog:
     """Returns what the log says of itself; nothing of the file stays open, or in memory. Raises as `opened` does."""
     log, items = opened(form, path)
     items.close()
     return log
 
 
-def opened(form: Format, path: Path) -> tuple[Log, Generator[Item]]:
+def opened(form: Format, path: Path) -> tuple[EvaluationLog, Generator[Item]]:
     """The log and what it holds; raises `InvalidRecordError` where the file is none of that format."""
     items = _held(form.read(path), path)
     log = next(items, None)
-    if not isinstance(log, Log):
+    if not isinstance(log, EvaluationLog):
         raise InvalidRecordError(f"this is not {form.title}", where=str(path))
     return log, items
 

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_checks
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import objects_under, the_object
 from minions_evals_mcp.sessions.conversation import count, last_answer, number, without
 
@@ -30,7 +30,9 @@ def is_trajectories(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """Each trial of each task. Who the agent was is told by the file's name only."""
-    yield Log(NAME, path.stem, path.stem.rpartition("-")[2] or path.stem, path.stem.rpartition("-")[0], own_id=False)
+    yield EvaluationLog(
+        NAME, path.stem, path.stem.rpartition("-")[2] or path.stem, path.stem.rpartition("-")[0], own_id=False
+    )
     tasks = _tasks_of_errors(path)
     for fields, where in _rows(path):
         if not _is_error(fields):
@@ -38,7 +40,9 @@ def read(path: Path) -> Iterator[Item]:
         elif (task := tasks.get(_task_id(fields))) is not None:
             yield _sample({**fields, "info": {**obj(fields.get("info")), "task": task}}, where)
         else:
-            yield Skipped(f"a trial that ended in an error, of a task that no other trial describes: {_error(fields)}")
+            yield SkippedSample(
+                f"a trial that ended in an error, of a task that no other trial describes: {_error(fields)}"
+            )
 
 
 def _rows(path: Path) -> Iterator[tuple[Json, str]]:
@@ -72,7 +76,7 @@ def _tasks_of_errors(path: Path) -> dict[str, Json]:
     }
 
 
-def _sample(fields: Json, where: str) -> Sample:
+def _sample(fields: Json, where: str) -> LogSample:
     info = obj(fields.get("info"))
     task = obj(info.get("task"))
     if "task_id" not in fields or not isinstance(task.get("instruction"), str):
@@ -85,7 +89,7 @@ def _sample(fields: Json, where: str) -> Sample:
     steps: list[JsonValue] = [{"unordered": gold}] if len(gold) <= MOST_UNORDERED else gold
     measured: Json = {"type": "trajectory:match", "value": {"steps": steps}, "weight": 0, "metric": "gold actions"}
     inputs: Json = {"instruction": task["instruction"], "user_id": task.get("user_id")}
-    return Sample(
+    return LogSample(
         id=fields["task_id"],
         inputs=without(inputs),
         epoch=(count(fields.get("trial")) or 0) + 1,

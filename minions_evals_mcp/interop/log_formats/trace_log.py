@@ -13,8 +13,8 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.tagged_values import attributes, listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
-from minions_evals_mcp.interop.logs.gathering import Row, gathered
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Recorded, Skipped
+from minions_evals_mcp.interop.logs.gathering import LogRow, gathered
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, Recorded, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import the_object
 from minions_evals_mcp.interop.spans import Span, raw_spans, span_of
 from minions_evals_mcp.interop.traces import Traces
@@ -37,10 +37,10 @@ def is_spans(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """An agent-run for each agent's span, or each trace of a model or tool, once all spans of its trace were read."""
-    yield Log(NAME, path.stem, path.stem, own_id=False)
+    yield EvaluationLog(NAME, path.stem, path.stem, own_id=False)
     for where, _, spans in gathered(lambda: _spans(path)):
         trace = [span for span in spans if span is not None]
-        yield from trace_runs(trace, where) if trace else (Skipped(OTHER),)
+        yield from trace_runs(trace, where) if trace else (SkippedSample(OTHER),)
 
 
 class TraceSpan(NamedTuple):
@@ -57,7 +57,7 @@ def trace_runs(trace: list[TraceSpan], where: str) -> Iterator[Item]:
     traces.add((part.span for part in trace), now=0.0)
     runs = traces.completed(now=0.0, at_once=True)
     if not runs:
-        yield Skipped(NOTHING)
+        yield SkippedSample(NOTHING)
     for run in runs:
         yield Recorded(with_rest(run, trace), where)
 
@@ -84,21 +84,21 @@ def _scores(events: Json) -> Iterator[ForeignScore]:
         yield ForeignScore(name, value, without({"label": label, "explanation": words, "attributes": rest or None}))
 
 
-def _spans(path: Path) -> Iterator[Row[TraceSpan | None]]:
+def _spans(path: Path) -> Iterator[LogRow[TraceSpan | None]]:
     """Yields each span and its trace; no span for what is none."""
     for where, value in _documents(path):
         document = the_object(value, where)
         if any(mark in document for mark in MARKS):
             alone = _alone(document)
-            yield Row(where, alone.trace_id, TraceSpan(alone, {}, {}))
+            yield LogRow(where, alone.trace_id, TraceSpan(alone, {}, {}))
             continue
         if "resourceSpans" not in document:
-            yield Row(where, None, None)
+            yield LogRow(where, None, None)
             continue
         try:
             for raw, service, around in raw_spans(document):
                 span = span_of(raw, service)
-                yield Row(where, span.trace_id, TraceSpan(span, _events(raw), _rest(raw, around)))
+                yield LogRow(where, span.trace_id, TraceSpan(span, _events(raw), _rest(raw, around)))
         except ValueError as error:
             raise InvalidRecordError(str(error), where=where) from None
 

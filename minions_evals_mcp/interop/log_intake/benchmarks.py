@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, Saved, batch_of, write_batch
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs.records import benchmark_id
-from minions_evals_mcp.interop.logs.sample import Log
+from minions_evals_mcp.interop.logs.sample import EvaluationLog
 from minions_evals_mcp.store import records, seals
 from minions_evals_mcp.store.connection import Db
 
@@ -58,7 +58,7 @@ class CaseIds:
 class _Part:
     """The benchmark of that number, from 1, of a log that stands `where`; it takes at most so many cases."""
 
-    log: Log
+    log: EvaluationLog
     number: int
     where: str
     most: int
@@ -80,7 +80,7 @@ class _Part:
 
 
 async def grow_benchmarks(
-    engine: Engine, log: Log, cases: CaseIds, *, where: str, most: int = MOST_CASES
+    engine: Engine, log: EvaluationLog, cases: CaseIds, *, where: str, most: int = MOST_CASES
 ) -> tuple[Saved, tuple[str, ...]]:
     """Puts the cases behind those that the task's benchmarks have, and returns the benchmarks in which they stand.
 
@@ -100,7 +100,7 @@ async def grow_benchmarks(
     return saved, tuple(idents)
 
 
-def vet_benchmarks(db: Db, log: Log) -> None:
+def vet_benchmarks(db: Db, log: EvaluationLog) -> None:
     """Raises `BadInputError` where what is kept under the id of a benchmark of the log's is none."""
     part = _Part(log, 1, "", MOST_CASES)
     while _stored_benchmark(db, part) is not None:

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.engine.records.secret_marks import without_secrets
 from minions_evals_mcp.errors import legible
 from minions_evals_mcp.interop.logs.records import version_id
-from minions_evals_mcp.interop.logs.sample import Log
+from minions_evals_mcp.interop.logs.sample import EvaluationLog
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 
@@ -35,7 +35,7 @@ def content_of(path: Path) -> str:
     return whole.hexdigest()[:32]
 
 
-def identified(db: Db, log: Log, content: str) -> Log:
+def identified(db: Db, log: EvaluationLog, content: str) -> EvaluationLog:
     """The log under its id: its own, else that of an import of the same contents, else its file's name.
 
     Where another log has that name, a digest of the contents is added.

@@ -21,7 +21,7 @@ from minions_evals_mcp.interop.log_formats.table import Format, headed, opened
 from minions_evals_mcp.interop.log_intake.benchmarks import CaseIds, grow_benchmarks, vet_benchmarks
 from minions_evals_mcp.interop.log_intake.identity import Settling, content_of, identified
 from minions_evals_mcp.interop.logs.records import records, version, version_id
-from minions_evals_mcp.interop.logs.sample import Item, Log, Recorded, Sample, Skipped, Variant
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample, Recorded, SkippedSample, Variant
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds, SeenIds
 from minions_evals_mcp.scoring.assertions.kinds.foreign_scorer import FOREIGN_SCORER, is_carried_out
 from minions_evals_mcp.store.connection import Db
@@ -53,7 +53,7 @@ class Counted:
     def take(self, item: Item) -> None:
         """Counts the sample, its output and its scores."""
         match item:
-            case Sample():
+            case LogSample():
                 self._sample(item)
             case Recorded():
                 self.samples += 1
@@ -61,12 +61,12 @@ class Counted:
                 if not _says_version(item.wire):
                     self.variants[None] = None
                 self.scores.update(foreign_names(item.wire))
-            case Skipped(why):
+            case SkippedSample(why):
                 self.skipped[why] += 1
-            case Log():
+            case EvaluationLog():
                 raise AssertionError(item)  # it comes once, first
 
-    def _sample(self, sample: Sample) -> None:
+    def _sample(self, sample: LogSample) -> None:
         self.samples += 1
         self.unread.update(sample.unread)
         self.checks.update({*map(_how, sample.assertions)})
@@ -95,7 +95,7 @@ class Taken:
     """The result of importing one log, and under which ids it can be judged here: `versions`, one for each thing that was tried."""
 
     form: Format
-    log: Log
+    log: EvaluationLog
     saved: Saved
     went_on: WentOn
     counted: Counted
@@ -122,7 +122,7 @@ def _how(assertion: Json) -> str:
     return f"{value.get('tool')}'s {value.get('name', value.get('scorer'))}: {how}"
 
 
-def read_counted(form: Format, path: Path) -> tuple[Log, Counted]:
+def read_counted(form: Format, path: Path) -> tuple[EvaluationLog, Counted]:
     """What is read of a log, without keeping it; raises as `take_log` does for what cannot be read or holds no sample."""
     log, items = opened(form, path)
     counted = Counted()
@@ -164,13 +164,13 @@ async def take_log(engine: Engine, form: Format, path: Path, *, by: str) -> Take
     return Taken(form, log, saved + grown, went_on, counted, benchmarks, versions)
 
 
-async def _identified(engine: Engine, log: Log, path: Path) -> Log:
+async def _identified(engine: Engine, log: EvaluationLog, path: Path) -> EvaluationLog:
     content = "" if log.own_id else content_of(path)
     return await engine.store.read(lambda db: identified(db, log, content))
 
 
 def _batches(
-    form: Format, path: Path, log: Log, counted: Counted, cases: CaseIds, *, now: datetime
+    form: Format, path: Path, log: EvaluationLog, counted: Counted, cases: CaseIds, *, now: datetime
 ) -> Iterator[list[Arrival]]:
     """The records of the log, each once, in batches."""
     batch: list[Arrival] = []
@@ -180,7 +180,7 @@ def _batches(
         known = len(counted.variants)
         counted.take(item)
         tried = list(counted.variants)[known:]
-        where = item.where if isinstance(item, Sample | Recorded) and item.where else str(path)
+        where = item.where if isinstance(item, LogSample | Recorded) and item.where else str(path)
         for wire in _wires(log, item, tried, where):
             arrival = _arrival(wire, where, now)
             is_case = wire["type"] == "test-case"
@@ -202,18 +202,18 @@ def _batches(
 
 def _trial(item: Item, number: int) -> int:
     """Returns which of its version's outputs for a case it is, where that is the number of all that the log has for the case."""
-    if not isinstance(item, Sample) or item.produced is None:
+    if not isinstance(item, LogSample) or item.produced is None:
         return 1
     return number if item.produced.variant is None else item.epoch
 
 
-def _wires(log: Log, item: Item, tried: Sequence[Variant | None], where: str) -> list[Json]:
+def _wires(log: EvaluationLog, item: Item, tried: Sequence[Variant | None], where: str) -> list[Json]:
     """Returns what was tried for the first time, and what the item becomes."""
     made = [_versioned(log, item.wire)] if isinstance(item, Recorded) else []
     try:
         return [
             *(version(log, variant) for variant in tried),
-            *(records(log, item) if isinstance(item, Sample) else made),
+            *(records(log, item) if isinstance(item, LogSample) else made),
         ]
     except (ValueError, RecursionError) as error:
         raise _unfit(error, where) from None
@@ -223,7 +223,7 @@ def _says_version(wire: Json) -> bool:
     return bool(obj(wire.get("fields")).get("promptVersionRef"))
 
 
-def _versioned(log: Log, wire: Json) -> Json:
+def _versioned(log: EvaluationLog, wire: Json) -> Json:
     """The agent-run as one of the log's version, where it names none itself: two logs are two versions, to be compared."""
     return (
         wire

@@ -23,7 +23,7 @@ BESIDE = 200
 """About so many bytes a row that waits takes beside itself."""
 
 
-class Row(NamedTuple, Generic[T]):
+class LogRow(NamedTuple, Generic[T]):
     """A row: where it stands, what it belongs to (None: it is alone), and what it says."""
 
     where: str
@@ -39,7 +39,7 @@ class Group(NamedTuple, Generic[T]):
     values: list[T]
 
 
-def gathered(rows: Callable[[], Iterator[Row[T]]], awaited: CountedIds | None = None) -> Iterator[Group[T]]:
+def gathered(rows: Callable[[], Iterator[LogRow[T]]], awaited: CountedIds | None = None) -> Iterator[Group[T]]:
     """The groups, each once its last row was read; `rows` are read twice, or once where it is known how many rows are awaited of each key.
 
     Where many wait at once, those that are left come at the end, in another order. Raises `InvalidRecordError` for a
@@ -80,7 +80,7 @@ class _Waiting:
     ) -> None:
         self._open.close()
 
-    def take(self, key: str, row: Row[Any], wanted: int) -> Group[Any] | None:
+    def take(self, key: str, row: LogRow[Any], wanted: int) -> Group[Any] | None:
         """Takes the row; the group where all `wanted` rows of it are here."""
         packed = _Packed(row.where, pickle.dumps(row.value))
         if self._files:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from minions_evals_mcp.bounded_connections import BoundedServer, Bounds, own_bounds
+from minions_evals_mcp.bounded_connections import BoundedServer, ConnectionLimits, own_bounds
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.logs.otlp_requests import (
@@ -117,7 +117,7 @@ def _refused(reason: str, status: int, headers: dict[str, str] | None = None) ->
 class OtlpServer(BoundedServer):
     """The server of the endpoint; signals stay those of the program around it."""
 
-    def __init__(self, app: Starlette, listening: Callable[[], None], bounds: Bounds | None = None) -> None:
+    def __init__(self, app: Starlette, listening: Callable[[], None], bounds: ConnectionLimits | None = None) -> None:
         bounds = bounds or replace(own_bounds(), body_bytes=LARGEST + 1)
         super().__init__(app, bounds, closing_s=LAST_REQUESTS_S, lifespan="off")
         self._listening = listening

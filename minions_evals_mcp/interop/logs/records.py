@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.step_shapes import steps_of
 from minions_evals_mcp.domain.values import iso, known_sum, utc
-from minions_evals_mcp.interop.logs.sample import Log, Produced, Sample, Variant
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, LogSample, Produced, Variant
 from minions_evals_mcp.sessions.conversation import finite
 
 LONGEST_NAME = 60
@@ -22,17 +22,17 @@ UNREAD = "unread-checks"
 _MOMENT: TypeAdapter[datetime] = TypeAdapter(datetime)
 
 
-def version_id(log: Log, variant: Variant | None = None) -> str:
+def version_id(log: EvaluationLog, variant: Variant | None = None) -> str:
     """The id of the version that stands for what the log tried, or for one of several things that it tried."""
     return _id("log", log.format, slug(log.task, 30), slug(log.id, 40), *([slug(variant.id, 24)] if variant else []))
 
 
-def benchmark_id(log: Log) -> str:
+def benchmark_id(log: EvaluationLog) -> str:
     """The id of the benchmark that the cases of the log's task make up."""
     return _id("log", log.format, slug(log.task, 60))
 
 
-def version(log: Log, variant: Variant | None = None) -> Json:
+def version(log: EvaluationLog, variant: Variant | None = None) -> Json:
     """Returns what was tried, as a prompt version: two logs are two versions, to be compared."""
     subject = (variant.subject if variant else log.subject) or "an unnamed subject"
     prompt = variant.prompt if variant else ""
@@ -65,7 +65,7 @@ def version(log: Log, variant: Variant | None = None) -> Json:
     }
 
 
-def records(log: Log, sample: Sample) -> Iterator[Json]:
+def records(log: EvaluationLog, sample: LogSample) -> Iterator[Json]:
     """The sample's case and, where something was recorded, its agent-run."""
     case = _case(log, sample)
     yield case
@@ -73,7 +73,7 @@ def records(log: Log, sample: Sample) -> Iterator[Json]:
         yield _agent_run(log, sample, sample.produced, str(case["id"]))
 
 
-def _case(log: Log, sample: Sample) -> Json:
+def _case(log: EvaluationLog, sample: LogSample) -> Json:
     """The case: of two logs the same one where they ask the same and expect the same."""
     case_fields: Json = _known({
         "inputs": finite(sample.inputs),
@@ -104,7 +104,7 @@ GROUP_KEYS = (
 LONGEST_GROUP = 200
 
 
-def group_of(sample: Sample) -> str:
+def group_of(sample: LogSample) -> str:
     """What the sample belongs to with others: as its log says, else by the first key of its inputs or notes that names it."""
     metadata = sample.extra.get("metadata")
     held = (sample.inputs, sample.extra, metadata if isinstance(metadata, dict) else {})
@@ -112,7 +112,7 @@ def group_of(sample: Sample) -> str:
     return str(sample.group or next(named, ""))[:LONGEST_GROUP].strip()
 
 
-def _expected(sample: Sample) -> Json | None:
+def _expected(sample: LogSample) -> Json | None:
     if sample.expected is not None:
         return sample.expected
     if sample.assertions or len(sample.targets) != 1:
@@ -120,14 +120,14 @@ def _expected(sample: Sample) -> Json | None:
     return {"output": sample.targets[0]}
 
 
-def _assertions(sample: Sample) -> tuple[Json, ...]:
+def _assertions(sample: LogSample) -> tuple[Json, ...]:
     """The checks: those of the log, else that any of several targets is in the output."""
     if sample.assertions or sample.expected is not None or len(sample.targets) < 2:
         return sample.assertions
     return ({"type": "contains-any", "value": [*sample.targets]},)
 
 
-def _agent_run(log: Log, sample: Sample, produced: Produced, case_id: str) -> Json:
+def _agent_run(log: EvaluationLog, sample: LogSample, produced: Produced, case_id: str) -> Json:
     started, completed = moment(produced.started), moment(produced.completed)
     about: Json = {
         "format": log.format,
@@ -188,7 +188,7 @@ def _known(mapping: Json) -> Json:
     return {key: value for key, value in mapping.items() if value is not None and value not in ([], {})}
 
 
-def _name(sample: Sample) -> str:
+def _name(sample: LogSample) -> str:
     name = sample.inputs.get("input", sample.inputs.get("messages", sample.inputs))
     text = " ".join(name.split()) if isinstance(name, str) else f"sample {sample.id}"
     text = text or f"sample {sample.id}"

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.definitions import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class EvaluationLog:
     """One evaluation that another tool made: `subject` is what was tried (a model, an agent), `task` what it was given.
 
     `id` tells it from other logs of the same task: its own, or, without `own_id`, the name of its file, and then `content`
@@ -76,7 +76,7 @@ class Produced:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class LogSample:
     """One sample: what was asked, what was expected (any of `targets`), and what came of it, where that was recorded.
 
     `id` is as the log writes it; where it names the output alone (a trace's), `case` is what the log calls what was
@@ -110,11 +110,11 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedSample:
     """Something of the log that is nothing to judge, and why."""
 
     why: str
 
 
-Item = Log | Sample | Recorded | Skipped
+Item = EvaluationLog | LogSample | Recorded | SkippedSample
 """What a reader gives: the log itself first, then what it holds."""

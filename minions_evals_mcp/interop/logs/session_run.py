@@ -8,10 +8,10 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.interop.logs.records import moment, slug
-from minions_evals_mcp.interop.logs.sample import Log
+from minions_evals_mcp.interop.logs.sample import EvaluationLog
 from minions_evals_mcp.models.session_cost import session_cost
 from minions_evals_mcp.sessions.conversation import finite
-from minions_evals_mcp.sessions.session import Call, Session
+from minions_evals_mcp.sessions.session import Session, SessionCall
 
 _CORRECTION = re.compile(
     r"^\W*(?:no|nope|not (?:that|this|what|like)|wrong|stop|wait|undo|revert|instead|that(?:'s| is| was)(?: not|n't| wrong)"
@@ -22,11 +22,11 @@ _CORRECTION = re.compile(
 """How a message of the user begins that takes back or corrects what the agent did."""
 
 
-def session_log(session: Session, form: str) -> Log:
+def session_log(session: Session, form: str) -> EvaluationLog:
     """The log of all sessions of this program's version and model: together they are one version to compare."""
     subject = " ".join(filter(None, (session.host, session.version, session.model)))
     tried = slug("/".join(filter(None, (session.version, session.model))) or "unknown", 40)
-    return Log(form, tried, session.host, subject, known_samples=True)
+    return EvaluationLog(form, tried, session.host, subject, known_samples=True)
 
 
 def session_run(session: Session, form: str) -> Json:
@@ -53,7 +53,7 @@ def session_run(session: Session, form: str) -> Json:
     }
 
 
-def _step(call: Call) -> Json:
+def _step(call: SessionCall) -> Json:
     """The call as a step of a log."""
     step: Json = {**call.step(), "startedAt": moment(call.started)}
     return {key: value for key, value in step.items() if value is not None}

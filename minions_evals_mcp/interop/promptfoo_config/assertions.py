@@ -51,7 +51,7 @@ _ASSERTION: TypeAdapter[Assertion] = TypeAdapter(Assertion)
 
 
 @dataclass(frozen=True, slots=True)
-class Checks:
+class TestChecks:
     """A test's demands on its outputs: what each must hold, and how one is chosen among them."""
 
     assertions: tuple[Assertion, ...]
@@ -69,7 +69,7 @@ class Assertions:
     stored: frozenset[str] = frozenset()
     """The names under which tests store their outputs: no assertion is filled with them."""
 
-    def checks(self, nodes: list[Node], variables: Mapping[str, JsonValue]) -> Checks:
+    def checks(self, nodes: list[Node], variables: Mapping[str, JsonValue]) -> TestChecks:
         """The checks of a test with those variables; what is not carried out is refused, and left out."""
         assertions: list[Assertion] = []
         choosers: list[Chooser] = []
@@ -81,7 +81,7 @@ class Assertions:
                 assertions.append(assertion)
             elif (chooser := self._chooser(node, assertion)) is not None:
                 choosers.append(chooser)
-        return Checks(tuple(assertions), tuple(choosers))
+        return TestChecks(tuple(assertions), tuple(choosers))
 
     def resolved(self, node: Node) -> Node:
         """The assertion, or the template that a `$ref` in its place names."""

@@ -16,13 +16,13 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.config_eval.evaluation import Chooser, Written
 from minions_evals_mcp.engine.records.save_records import Arrival
-from minions_evals_mcp.interop.promptfoo_config.assertions import Assertions, Checks
+from minions_evals_mcp.interop.promptfoo_config.assertions import Assertions, TestChecks
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders, without_keys
-from minions_evals_mcp.interop.promptfoo_config.options import Options
+from minions_evals_mcp.interop.promptfoo_config.options import EvaluateOptions
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.source.snippets import scoring_code
-from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, Asks
+from minions_evals_mcp.interop.promptfoo_config.test_providers import ProviderReader, TestProviders
 from minions_evals_mcp.interop.promptfoo_config.tests import SCORING, STORES_AS, Test
 from minions_evals_mcp.interop.promptfoo_config.variables import combinations, computed, transformed
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
@@ -46,14 +46,14 @@ BY_CODE = "python"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ConfigTest:
     """One test with its variables spread and its checks read; `test` is its number before they were spread."""
 
     id: str
     node: Node
     fields: TestCase
     choosers: tuple[Chooser, ...]
-    asks: Asks
+    asks: TestProviders
     written: Written
     test: int
     filled: frozenset[str] = frozenset()
@@ -72,8 +72,13 @@ def version_id(prompt: PromptText) -> str:
 
 
 def read_cases(
-    tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, graders: Graders, *, with_digests: bool = False
-) -> Iterator[Case]:
+    tests: Sequence[Test],
+    root: Mapping[str, Node],
+    asking: ProviderReader,
+    graders: Graders,
+    *,
+    with_digests: bool = False,
+) -> Iterator[ConfigTest]:
     """Every test with every combination of its variables; equal ones are numbered.
 
     `with_digests`: each has its digest, which code is told.
@@ -112,17 +117,17 @@ def read_cases(
             fields = _fields(test, inputs, checks, asking.options).model_copy(
                 update={"scoring": scoring, "written": _test_fields(checks, written)}
             )
-            yield Case(ident, test.node, fields, checks.choosers, asks, written, number, filled)
+            yield ConfigTest(ident, test.node, fields, checks.choosers, asks, written, number, filled)
 
 
-def _checks(reader: Assertions, test: Test, variables: Json) -> tuple[Checks, Written]:
+def _checks(reader: Assertions, test: Test, variables: Json) -> tuple[TestChecks, Written]:
     """The checks of a test with those variables, and how the test and they stand in the config."""
     nodes = [reader.resolved(node) for node in test.assertions]
     before = len(reader.refusals)
     read = [(without_keys(node.value), reader.checks([node], variables)) for node in nodes]
     if len(reader.refusals) == before:
         _vet_selection(nodes, [checks for _, checks in read])
-    checks = Checks(
+    checks = TestChecks(
         tuple(assertion for _, checks in read for assertion in checks.assertions),
         tuple(chooser for _, checks in read for chooser in checks.choosers),
     )
@@ -131,7 +136,7 @@ def _checks(reader: Assertions, test: Test, variables: Json) -> tuple[Checks, Wr
     return checks, Written(_as_written(test, variables, [value for value, _ in read]), assertions, choosers)
 
 
-def _vet_selection(nodes: Sequence[Node], read: Sequence[Checks]) -> None:
+def _vet_selection(nodes: Sequence[Node], read: Sequence[TestChecks]) -> None:
     """Refuses a `max-score` that has nothing to add up: the test has no other assertion."""
     for node, checks in zip(nodes, read, strict=True):
         if any(isinstance(chooser, MaxScore) for chooser in checks.choosers) and not any(
@@ -151,7 +156,7 @@ def _as_written(test: Test, variables: Json, assertions: list[JsonValue]) -> Jso
     }  # fmt: skip
 
 
-def _test_fields(checks: Checks, written: Written) -> Json:
+def _test_fields(checks: TestChecks, written: Written) -> Json:
     """The test as code is told it, where code may ask."""
     if not code_reads(checks.assertions, "test"):
         return {}
@@ -162,7 +167,7 @@ def _values(nodes: Mapping[str, Node]) -> Json:
     return {name: without_keys(node.value) for name, node in nodes.items()}
 
 
-def _around(test: Test, asks: Asks, prompts: Sequence[str]) -> Json:
+def _around(test: Test, asks: TestProviders, prompts: Sequence[str]) -> Json:
     """Returns what stands around the prompt in this test, which output it brings, under which name it stores its own, and which
     conversation it is part of, as inputs under names of their own.
     """
@@ -174,7 +179,7 @@ def _around(test: Test, asks: Asks, prompts: Sequence[str]) -> Json:
     return around if asks.output_digest is None else {**around, GIVEN: asks.output_digest}
 
 
-def _fields(test: Test, inputs: Json, checks: Checks, options: Options) -> TestCase:
+def _fields(test: Test, inputs: Json, checks: TestChecks, options: EvaluateOptions) -> TestCase:
     shown_fields = ((name, value) for name, value in inputs.items() if name not in HIDDEN - {PREFIX, SUFFIX})
     shown = ", ".join(f"{name}={value_text(value)}" for name, value in shown_fields)
     name = " ".join((test.description or shown or "the test").split())
@@ -231,7 +236,7 @@ def _cut(title: str) -> str:
     return title if len(title) <= SHOWN else title[: SHOWN - 1] + "…"
 
 
-def arrival_of(case: Case, now: datetime) -> Arrival:
+def arrival_of(case: ConfigTest, now: datetime) -> Arrival:
     """The test as a record that says where it came from."""
     record = Record(case.id, case.fields, case.fields.name, now, now)
     return Arrival(record, lambda: case.node.at, of_config=True)

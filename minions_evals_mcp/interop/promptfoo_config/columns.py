@@ -10,18 +10,18 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.config_eval.evaluation import (
     Column,
+    ColumnPart,
     GivenSpec,
     ModelSpec,
     ModuleSpec,
-    Part,
     Provider,
     SimulatedUserSpec,
     Spec,
 )
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.promptfoo_config.cases import SHOWN, Case, benchmark_id, version_id
+from minions_evals_mcp.interop.promptfoo_config.cases import SHOWN, ConfigTest, benchmark_id, version_id
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
-from minions_evals_mcp.interop.promptfoo_config.providers.listed import Listed
+from minions_evals_mcp.interop.promptfoo_config.providers.listed import ListedProvider
 from minions_evals_mcp.interop.promptfoo_config.providers.models import options_of
 from minions_evals_mcp.interop.promptfoo_config.source.references import allowed
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
@@ -42,7 +42,11 @@ SHARED = "storeOutputAs: each column keeps its own outputs; in promptfoo the las
 
 
 def read_columns(
-    prompts: Sequence[PromptText], providers: Sequence[Listed], cases: Sequence[Case], *, remembers: bool = False
+    prompts: Sequence[PromptText],
+    providers: Sequence[ListedProvider],
+    cases: Sequence[ConfigTest],
+    *,
+    remembers: bool = False,
 ) -> Iterator[Column]:
     """Every prompt at every provider that is asked it; where tests remember those before them, in parts that keep their order."""
     for listed, prompt in product(providers, prompts):
@@ -53,9 +57,9 @@ def read_columns(
         yield Column(version_id(prompt), prompt.label, listed.provider, parts, prompt.writer, prompt.config)
 
 
-def _parts(provider: Provider, cases: Sequence[Case]) -> Iterator[Part]:
+def _parts(provider: Provider, cases: Sequence[ConfigTest]) -> Iterator[ColumnPart]:
     """The tests in groups that are answered alike and equally often."""
-    groups: dict[tuple[str, str, int], list[Case]] = {}
+    groups: dict[tuple[str, str, int], list[ConfigTest]] = {}
     answering: dict[tuple[str, str, int], Provider] = {}
     for case in cases:
         who = _answering(provider, case)
@@ -64,10 +68,10 @@ def _parts(provider: Provider, cases: Sequence[Case]) -> Iterator[Part]:
         groups.setdefault(key, []).append(case)
     for key, several in groups.items():
         ids = tuple(case.id for case in several)
-        yield Part(_bringing(answering[key], several), benchmark_id(ids), ids, key[2])
+        yield ColumnPart(_bringing(answering[key], several), benchmark_id(ids), ids, key[2])
 
 
-def _in_order(provider: Provider, cases: Sequence[Case]) -> Iterator[Part]:
+def _in_order(provider: Provider, cases: Sequence[ConfigTest]) -> Iterator[ColumnPart]:
     """The tests in stretches that are answered alike; what one answers depends on all before it."""
     before: list[str] = []
     for _, stretch in groupby(cases, lambda case: _answering(provider, case).identity()):
@@ -78,7 +82,7 @@ def _in_order(provider: Provider, cases: Sequence[Case]) -> Iterator[Part]:
         before += [case.id for case in several]
 
 
-def _answering(provider: Provider, case: Case) -> Provider:
+def _answering(provider: Provider, case: ConfigTest) -> Provider:
     """Returns who answers the test in that column; what its provider and the test transform is the same whoever answers."""
     own, transform = case.asks.provider, case.asks.transform
     if case.asks.output_digest is not None:
@@ -92,7 +96,7 @@ def _answering(provider: Provider, case: Case) -> Provider:
     return provider.model_copy(update={"options": options}) if options else provider
 
 
-def _options(spec: Spec, case: Case) -> Json:
+def _options(spec: Spec, case: ConfigTest) -> Json:
     """What the test's options ask of who answers it: of a model what it takes, code is told all of them."""
     if isinstance(spec, SimulatedUserSpec):
         return _options(spec.target, case)
@@ -108,7 +112,7 @@ def _talking(spec: Spec, provider: Provider) -> Spec:
     return spec.model_copy(update={"target": provider.spec}) if isinstance(spec, SimulatedUserSpec) else spec
 
 
-def _bringing(provider: Provider, cases: Sequence[Case]) -> Provider:
+def _bringing(provider: Provider, cases: Sequence[ConfigTest]) -> Provider:
     """The provider with the outputs that those tests bring."""
     if not isinstance(provider.spec, GivenSpec):
         return provider
@@ -117,7 +121,7 @@ def _bringing(provider: Provider, cases: Sequence[Case]) -> Provider:
 
 
 def vet_prompts(
-    prompts: Sequence[PromptText], cases: Sequence[Case], columns: Sequence[Column], refusals: Refusals
+    prompts: Sequence[PromptText], cases: Sequence[ConfigTest], columns: Sequence[Column], refusals: Refusals
 ) -> None:
     """Refuses the tests in which a prompt that they ask for cannot be rendered, or holds what no model is sent."""
     for prompt in prompts:
@@ -136,7 +140,7 @@ def vet_prompts(
                 refusals.add(case.node, f"the prompt {prompt.label[:SHOWN]!r} with parts that are no text")
 
 
-def differences(columns: Sequence[Column], cases: Sequence[Case]) -> Iterator[str]:
+def differences(columns: Sequence[Column], cases: Sequence[ConfigTest]) -> Iterator[str]:
     """A note for each thing that is carried out otherwise than in promptfoo, and shows in an output or a score."""
     kinds = {assertion.base_type for case in cases for assertion in _every(case.fields.assertions)}
     yield from (what for kind, what in APART.items() if kind in kinds)
@@ -155,7 +159,7 @@ def _every(assertions: Sequence[Assertion]) -> Iterator[Assertion]:
         yield from _every(assertion.assertions)
 
 
-def unset_variables(prompts: Sequence[PromptText], cases: Sequence[Case]) -> Iterator[str]:
+def unset_variables(prompts: Sequence[PromptText], cases: Sequence[ConfigTest]) -> Iterator[str]:
     """A note for each variable that a prompt prints and no test sets or stores."""
     set_names = {name for case in cases for name in case.fields.inputs}
     set_names |= {str(case.fields.inputs[STORES]) for case in cases if STORES in case.fields.inputs}
@@ -166,7 +170,7 @@ def unset_variables(prompts: Sequence[PromptText], cases: Sequence[Case]) -> Ite
             yield f"{{{{{name}}}}} in prompt {number} ({prompt.label[:SHOWN]}) is set by no test: nothing stands in its place"
 
 
-def _rendered(prompt: PromptText, case: Case, refusals: Refusals) -> str | None:
+def _rendered(prompt: PromptText, case: ConfigTest, refusals: Refusals) -> str | None:
     """The prompt in that test; None, and a note, where it cannot be rendered: the test then ends in an error, as there."""
     inputs = case.fields.inputs
     try:

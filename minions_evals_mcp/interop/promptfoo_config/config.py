@@ -15,7 +15,7 @@ from minions_evals_mcp.engine.config_eval.providers import VARIABLE
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config.cases import (
-    Case,
+    ConfigTest,
     arrival_of,
     benchmark_of,
     read_cases,
@@ -29,16 +29,20 @@ from minions_evals_mcp.interop.promptfoo_config.graders import read_graders
 from minions_evals_mcp.interop.promptfoo_config.narrowing import WHOLE, Narrowed, narrowed_cases, narrowed_tests
 from minions_evals_mcp.interop.promptfoo_config.options import read_options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText, read_filters, read_prompts
-from minions_evals_mcp.interop.promptfoo_config.providers.listed import Listed, as_its_class_says, read_providers
+from minions_evals_mcp.interop.promptfoo_config.providers.listed import (
+    ListedProvider,
+    as_its_class_says,
+    read_providers,
+)
 from minions_evals_mcp.interop.promptfoo_config.source.environment import own_variables, with_environment
 from minions_evals_mcp.interop.promptfoo_config.source.keys_there import ROOT
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, read_node, referred_parts, with_references
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
-from minions_evals_mcp.interop.promptfoo_config.test_providers import Asking, reads_test, rows_of
+from minions_evals_mcp.interop.promptfoo_config.test_providers import ProviderReader, reads_test, rows_of
 from minions_evals_mcp.interop.promptfoo_config.tests import read_tests
 from minions_evals_mcp.interop.promptfoo_config.tracing import read_tracing, traced
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
-from minions_evals_mcp.scoring.metrics import Derived, derived
+from minions_evals_mcp.scoring.metrics import DerivedMetric, derived
 from minions_evals_mcp.scoring.reserved_inputs import CONVERSATION, STORES, TEST
 from minions_evals_mcp.targets.hooks import Hooks
 
@@ -61,7 +65,7 @@ KEYS = ("$schema", "description", "tags", "prompts", "providers", "targets", "de
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ConfigOverrides:
     """The options beside the config: prompts, providers, judge and embedder in place of its own, and whether parts may be left out."""
 
     prompts: tuple[str, ...] = ()
@@ -84,11 +88,11 @@ class Given:
     narrowed: Narrowed = WHOLE
 
 
-AS_IT_STANDS = Given()
+AS_IT_STANDS = ConfigOverrides()
 UNCHANGED: Json = {}
 
 
-def read_config(path: Path, *, now: datetime, overrides: Given = AS_IT_STANDS) -> Evaluation:
+def read_config(path: Path, *, now: datetime, overrides: ConfigOverrides = AS_IT_STANDS) -> Evaluation:
     """Returns what the config asks for.
 
     Raises `InvalidRecordError` with file and line for what does not fit, and `UnsupportedError` naming all that is not
@@ -105,7 +109,7 @@ def read_config(path: Path, *, now: datetime, overrides: Given = AS_IT_STANDS) -
 
 
 def _read(
-    path: Path, now: datetime, overrides: Given, hooks: Hooks | None = None, changes: Json = UNCHANGED
+    path: Path, now: datetime, overrides: ConfigOverrides, hooks: Hooks | None = None, changes: Json = UNCHANGED
 ) -> tuple[Evaluation, Hooks | None, Json]:
     """Returns what the config asks for with those changes; without hooks its own are called, and what they change comes besides."""
     refusals = Refusals(trust_code=overrides.trust_code)
@@ -124,7 +128,7 @@ def _read(
         tests, refusals, judge_given=overrides.judge_model is not None, embedder_given=overrides.embedder is not None,
         has_judge=overrides.has_judge, embedder=overrides.default_embedder,
     )  # fmt: skip
-    asking = Asking(prompts, providers, options, refusals, filling)
+    asking = ProviderReader(prompts, providers, options, refusals, filling)
     cases = narrowed_cases(
         read_cases(tests, root, asking, graders, with_digests=hooks is not None or any(map(reads_test, providers))),
         overrides.narrowed,
@@ -192,7 +196,7 @@ def _read(
     return evaluation, hooks, changed
 
 
-def _root(path: Path, overrides: Given, refusals: Refusals, changes: Json) -> tuple[Node, dict[str, Node]]:
+def _root(path: Path, overrides: ConfigOverrides, refusals: Refusals, changes: Json) -> tuple[Node, dict[str, Node]]:
     """The config whole, and its known parts with what was said beside it and those changes in their place."""
     read = read_node(path, path.resolve().parent)
     node = with_environment(with_references(read), overrides.environment, refusals)
@@ -203,14 +207,14 @@ def _root(path: Path, overrides: Given, refusals: Refusals, changes: Json) -> tu
     return node, root | {name: node.child(name, value) for name, value in changes.items()}
 
 
-def _vet_askable(providers: Sequence[Listed]) -> None:
+def _vet_askable(providers: Sequence[ListedProvider]) -> None:
     """Raises where a column's provider can only be a test's."""
     for provider in providers:
         if isinstance(provider.provider.spec, SimulatedUserSpec):
             raise provider.node.wrong("a simulated user stands as the provider of a test, or of defaultTest")
 
 
-def _vet_order(cases: Sequence[Case], refusals: Refusals, *, remembers: bool) -> None:
+def _vet_order(cases: Sequence[ConfigTest], refusals: Refusals, *, remembers: bool) -> None:
     """Refuses tests that are repeated where each depends on those before it."""
     for case in cases if remembers else ():
         if case.asks.trials > 1:
@@ -218,8 +222,8 @@ def _vet_order(cases: Sequence[Case], refusals: Refusals, *, remembers: bool) ->
 
 
 def _described(
-    providers: Sequence[Listed], prompts: Sequence[PromptText], cases: Sequence[Case], *, is_traced: bool
-) -> list[Listed]:
+    providers: Sequence[ListedProvider], prompts: Sequence[PromptText], cases: Sequence[ConfigTest], *, is_traced: bool
+) -> list[ListedProvider]:
     """The providers with what code is told of them, where code may ask; a trace tells their ids."""
     is_read = any(code_reads(case.fields.assertions, "provider") for case in cases)
     if is_read or is_traced or any(prompt.writer is not None and prompt.writer.path for prompt in prompts):
@@ -242,7 +246,7 @@ def _without_empty(node: Node, referred: frozenset[str], refusals: Refusals) -> 
     return replace(node, value={name: node.value for name, node in members.items()})
 
 
-def _with(root: dict[str, Node], node: Node, overrides: Given) -> dict[str, Node]:
+def _with(root: dict[str, Node], node: Node, overrides: ConfigOverrides) -> dict[str, Node]:
     """The config's parts, with what was said beside it in their place."""
     if overrides.prompts:
         root["prompts"] = node.child("prompts", list(overrides.prompts))
@@ -284,7 +288,7 @@ def _one_of(root: Mapping[str, Node], node: Node, key: str, other: str) -> Node:
     return root[other] if other in root else _required(root, node, key)
 
 
-def _derived(root: Mapping[str, Node], refusals: Refusals) -> Iterator[Derived]:
+def _derived(root: Mapping[str, Node], refusals: Refusals) -> Iterator[DerivedMetric]:
     for node in root["derivedMetrics"].elements() if "derivedMetrics" in root else ():
         members = node.mapping()
         if members.keys() != {"name", "value"}:

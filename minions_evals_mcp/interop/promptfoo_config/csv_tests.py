@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config.shorthand import in_short
-from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, Source, read_text
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, SourceFile, read_text
 from minions_evals_mcp.interop.text_table import text_table
 
 _CONFIG = re.compile(r"__config:__expected(\d*):threshold")
@@ -34,7 +34,7 @@ def read_csv(path: Path, base: Path) -> Iterator[Node]:
     """Each row as the test that it stands for; raises `InvalidRecordError` naming file and line of a ragged one."""
     for row in text_table(io.StringIO(read_text(path), newline=""), str(path)):
         test = _test(row.cells, f"{path}:{row.line}")
-        yield Node(test, Source(path, "", base, row.line))
+        yield Node(test, SourceFile(path, "", base, row.line))
 
 
 def _test(row: dict[str, str], place: str) -> JsonValue:

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import Column, Evaluation, 
 from minions_evals_mcp.engine.config_eval.filling import with_metrics
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.promptfoo_config.cases import Case, test_digest
+from minions_evals_mcp.interop.promptfoo_config.cases import ConfigTest, test_digest
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.source.code import TYPED, code_file
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, named_file, read_node, read_text
@@ -166,7 +166,7 @@ def _results(document: Json) -> list[Json]:
     return [result for result in listed if isinstance(result, dict)] if isinstance(listed, list) else []
 
 
-def evaluation_hooks(hooks: Hooks, suite: Json, cases: Sequence[Case], now: datetime) -> EvaluationHooks:
+def evaluation_hooks(hooks: Hooks, suite: Json, cases: Sequence[ConfigTest], now: datetime) -> EvaluationHooks:
     """Returns what is called before each output of those tests, and after all of them."""
     tests = {test_digest(case.written.test): HookedTest(case.written.test, case.filled) for case in cases}
     return EvaluationHooks(BeforeEach(hooks, tests), _After(hooks, suite, now))

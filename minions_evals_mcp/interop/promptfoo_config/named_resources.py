@@ -21,7 +21,7 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.interop.promptfoo_config.source.environment import own_variables
-from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, Source, read_node
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, SourceFile, read_node
 
 CODE = frozenset(
     {".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".sh", ".bash", ".exe", ".rb", ".pl", ".go", ".php"}
@@ -130,7 +130,7 @@ class _Search:
             if path.suffix.lower() == ".csv"
             else (text,)
         )
-        source = Source(path, text, self.base)
+        source = SourceFile(path, text, self.base)
         for cell in cells:
             self.text(Node(cell, source))
 

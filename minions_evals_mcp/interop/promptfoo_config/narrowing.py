@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.interop.promptfoo_config.cases import Case
+from minions_evals_mcp.interop.promptfoo_config.cases import ConfigTest
 from minions_evals_mcp.interop.promptfoo_config.tests import Test
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
@@ -51,7 +51,7 @@ def narrowed_tests(tests: Sequence[Test], by: Narrowed) -> list[Test]:
     return chosen if by.first is None else chosen[: by.first]
 
 
-def narrowed_cases(cases: Iterable[Case], by: Narrowed) -> list[Case]:
+def narrowed_cases(cases: Iterable[ConfigTest], by: Narrowed) -> list[ConfigTest]:
     """The tests, their variables spread, that failed before; raises `BadInputError` where none did."""
     if by.failing is None:
         return list(cases)

@@ -31,7 +31,7 @@ WRITTEN = (".json", ".jsonl", ".csv", ".html", ".md", ".xml", ".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EvaluateOptions:
     """`evaluateOptions` and `outputPath`."""
 
     trials: int = 1
@@ -43,7 +43,7 @@ class Options:
     settings: OwnSettings = UNSET
 
 
-def read_options(root: Mapping[str, Node], refusals: Refusals, variables: Mapping[str, str]) -> Options:
+def read_options(root: Mapping[str, Node], refusals: Refusals, variables: Mapping[str, str]) -> EvaluateOptions:
     """The options, the config's before those of the environment; with a delay one call is made at a time."""
     settings = read_own_settings(variables, refusals)
     members = refusals.known(root["evaluateOptions"], KEYS, harmless=HARMLESS) if "evaluateOptions" in root else {}
@@ -52,7 +52,7 @@ def read_options(root: Mapping[str, Node], refusals: Refusals, variables: Mappin
     whole = {key: members[key].whole(least=0) for key in KEYS[:5] if key in members}
     delay = whole.get("delay", settings.delay_ms)
     max_eval_ms = whole.get("maxEvalTimeMs", settings.max_eval_ms)
-    return Options(
+    return EvaluateOptions(
         trials=whole.get("repeat") or 1,
         concurrency=1 if delay else whole.get("maxConcurrency") or None,
         delay_s=delay / 1000,

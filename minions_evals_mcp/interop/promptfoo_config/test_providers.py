@@ -13,9 +13,9 @@ from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.engine.config_eval.evaluation import ModuleSpec, ProgramSpec, Provider, PythonSpec, Spec
-from minions_evals_mcp.interop.promptfoo_config.options import Options
+from minions_evals_mcp.interop.promptfoo_config.options import EvaluateOptions
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
-from minions_evals_mcp.interop.promptfoo_config.providers.listed import Listed, read_providers
+from minions_evals_mcp.interop.promptfoo_config.providers.listed import ListedProvider, read_providers
 from minions_evals_mcp.interop.promptfoo_config.providers.models import FORM, value_in
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, read_text
 from minions_evals_mcp.interop.promptfoo_config.source.references import allowed, fits
@@ -28,7 +28,7 @@ _TEST, _CONFIG = re.compile(r"\btest\b"), re.compile(r"\bconfig\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Asks:
+class TestProviders:
     """A test's choice of providers; `providers` and `prompts` name columns, None: all of them."""
 
     trials: int = 1
@@ -45,7 +45,7 @@ class Asks:
         """The digest of the output that the test brings; None where an answer is asked for."""
         return None if self.output is None else digest(self.output)[:16]
 
-    def wants(self, listed: Listed, prompt: PromptText) -> bool:
+    def wants(self, listed: ListedProvider, prompt: PromptText) -> bool:
         """Returns whether that prompt is asked at that provider, both by the provider and by the test."""
         names = (prompt.label, prompt.id)
         provider = listed.provider
@@ -56,7 +56,7 @@ class Asks:
         )
 
 
-def reads_test(listed: Listed) -> bool:
+def reads_test(listed: ListedProvider) -> bool:
     """Returns whether the provider is a file of code that may read the test that it is told."""
     return _reads(listed.provider.spec, _TEST)
 
@@ -82,22 +82,22 @@ def _reads(spec: Spec, name: re.Pattern[str]) -> bool:
 
 
 @dataclass(slots=True)
-class Asking:
+class ProviderReader:
     """Reads who is asked the tests of one config, whose prompts and providers those are."""
 
     prompts: Sequence[PromptText]
-    providers: Sequence[Listed]
-    options: Options
+    providers: Sequence[ListedProvider]
+    options: EvaluateOptions
     refusals: Refusals
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     own: dict[str, Provider | None] = field(default_factory=dict[str, Provider | None])
 
-    def of(self, test: Test) -> Asks:
+    def of(self, test: Test) -> TestProviders:
         """Returns who is asked that test; a name that stands for nothing is refused."""
         prompts = [(prompt.label, prompt.id) for prompt in self.prompts]
         providers = [(provider.provider.label, provider.provider.id) for provider in self.providers]
         repeat, output = test.options.get("repeat"), test.asks.get("providerOutput")
-        return Asks(
+        return TestProviders(
             trials=self.options.trials if repeat is None else repeat.whole(least=1),
             providers=self._named(test.asks, "providers", providers),
             prompts=self._named(test.asks, "prompts", prompts),

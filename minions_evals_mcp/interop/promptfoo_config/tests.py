@@ -11,7 +11,7 @@ from minions_evals_mcp.interop.promptfoo_config.source import keys_there
 from minions_evals_mcp.interop.promptfoo_config.source.code import called, called_module, code_file, runs_module
 from minions_evals_mcp.interop.promptfoo_config.source.reading import (
     Node,
-    Source,
+    SourceFile,
     named_file,
     named_files,
     read_lines,
@@ -179,7 +179,7 @@ def _made(node: Node, file: str, function: str | None, config: Node | None, refu
         made = called_module(node, path, function, *arguments)
     if not isinstance(made, list):
         raise node.wrong(f"{name} in {path.name} must give a list of tests")
-    yield from Node(made, Source(path, "", node.source.base)).elements()
+    yield from Node(made, SourceFile(path, "", node.source.base)).elements()
 
 
 def _test(node: Node, refusals: Refusals) -> Test:

@@ -32,7 +32,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.source.snippets import transform_code
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform
-from minions_evals_mcp.scoring.checks import Broke, Ran
+from minions_evals_mcp.scoring.checks import Ran, SnippetError
 from minions_evals_mcp.scoring.nunjucks.templates import rendered
 from minions_evals_mcp.scoring.nunjucks.values import js_string
 
@@ -99,7 +99,7 @@ def transformed(variables: Mapping[str, Node], node: Node | None, refusals: Refu
     if node is None or not isinstance(code, str):
         return variables
 
-    async def run() -> Ran | Broke:
+    async def run() -> Ran | SnippetError:
         async with Snippets() as snippets:
             values: Json = {name: variable.value for name, variable in variables.items()}
             arguments: Json = {"vars": values, "context": {"prompt": {}}}
@@ -107,7 +107,7 @@ def transformed(variables: Mapping[str, Node], node: Node | None, refusals: Refu
 
     with start_blocking_portal() as portal:
         ran = portal.call(run)
-    if isinstance(ran, Broke):
+    if isinstance(ran, SnippetError):
         raise node.wrong(f"the code failed: {ran.error}")
     if not isinstance(ran.value, dict):
         raise node.wrong("the code must give an object of variables")

@@ -65,10 +65,10 @@ async def run(engine: Engine, request: Request) -> Answer:
     """The erasure; it is done when this returns. What was copied elsewhere before, such as a backup, is not reached."""
     import anyio.to_thread  # noqa: PLC0415  the engine, at the first call
 
-    from minions_evals_mcp.store.erasure.forgetting import Wanted, forget  # noqa: PLC0415  as above
+    from minions_evals_mcp.store.erasure.forgetting import ErasureScope, forget  # noqa: PLC0415  as above
 
     before = None if request.before is None else datetime.combine(request.before, time(), UTC)
-    wanted = Wanted(request.subject, request.record_id, before)
+    wanted = ErasureScope(request.subject, request.record_id, before)
     work = partial(forget, engine.config.db, wanted, at=engine.clock(), by=request.triggered_by)
     erased = await anyio.to_thread.run_sync(work)
     return Answer(rows=dict(sorted(erased.rows.items())), encrypted=erased.encrypted, sealed=erased.sealed)

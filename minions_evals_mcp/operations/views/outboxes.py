@@ -14,7 +14,7 @@ NEWEST, REFUSED = 50, 20
 
 async def overview(
     engine: Engine,
-) -> tuple[Sequence[OutboxRow], Sequence[delivery.Waiting], Sequence[delivery.Refused]]:
+) -> tuple[Sequence[OutboxRow], Sequence[delivery.WaitingDeliveries], Sequence[delivery.RefusedDelivery]]:
     """The newest rows, the queues of what waits, and the newest refused."""
     return await engine.store.read(
         lambda db: (listings.newest_told(db, limit=NEWEST), delivery.queue(db), delivery.refused(db, limit=REFUSED))

@@ -11,13 +11,14 @@ from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.judge.likeness import with_likeness
 from minions_evals_mcp.operations.engine import Engine
-from minions_evals_mcp.store import branches, records
+from minions_evals_mcp.store import branches, jobs, records
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Message as InboxMessage
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import links
 from minions_evals_mcp.store.queries.pages import listings
-from minions_evals_mcp.store.queries.pages.listings import Line as ListedLine
+from minions_evals_mcp.store.queries.pages.listings import RecordLine as ListedLine
 
 COUNTED = 10_000
 """The most records of a type that are counted."""
@@ -57,10 +58,12 @@ async def page(
     return [(number, record) for (number, _), record in zip(found, shown, strict=True)], total
 
 
-async def counts(engine: Engine, kinds: Sequence[str]) -> dict[str, int]:
-    """The number of records of each of these types that has any."""
-    counted = await engine.store.read(lambda db: {kind: listings.count_of(db, kind) for kind in kinds})
-    return {kind: number for kind, number in counted.items() if number}
+async def overview(engine: Engine, kinds: Sequence[str], *, newest: int) -> tuple[dict[str, int], Sequence[Job]]:
+    """The number of records of each of these types that has any, and the newest jobs, in one snapshot."""
+    counted, found = await engine.store.read(
+        lambda db: ({kind: listings.count_of(db, kind) for kind in kinds}, jobs.jobs(db, limit=newest))
+    )
+    return {kind: number for kind, number in counted.items() if number}, found
 
 
 async def record_view(engine: Engine, ident: str) -> LinkedRecord | Message | None:

@@ -36,11 +36,6 @@ async def named(engine: Engine, *, limit: int) -> tuple[Sequence[RunLine], dict[
     return [replace(line, job=with_gone(engine, line.job)) for line in lines], names, changes
 
 
-async def newest(engine: Engine, limit: int) -> Sequence[Job]:
-    """The newest jobs."""
-    return await engine.store.read(lambda db: jobs.jobs(db, limit=limit))
-
-
 @dataclass(frozen=True, slots=True)
 class UnitResult:
     """The result of one unit of a run."""

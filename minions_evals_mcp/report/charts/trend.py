@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
-from minions_evals_mcp.engine.answers.report_values import Side, TrendPoint
+from minions_evals_mcp.engine.answers.report_values import ReportTrendPoint, Side
 from minions_evals_mcp.report.charts.svg import drawing, element, line, path, text
 from minions_evals_mcp.report.charts.time_axis import TimeAxis
 from minions_evals_mcp.report.plain import printable
@@ -19,7 +19,7 @@ APART = 0.07
 """Figures beside an axis that stand closer would touch."""
 NAME = 22
 """A version's name is cut at so many characters."""
-Link = Callable[[TrendPoint], str]
+Link = Callable[[ReportTrendPoint], str]
 
 
 @cache
@@ -28,7 +28,7 @@ def chart_css() -> str:
     return files("minions_evals_mcp.report").joinpath("templates/chart.css").read_text("utf-8")
 
 
-def history_chart(run: Side, points: Sequence[TrendPoint], *, names: Mapping[str, str] | None = None) -> str:
+def history_chart(run: Side, points: Sequence[ReportTrendPoint], *, names: Mapping[str, str] | None = None) -> str:
     """The history of that run's benchmark, once there is one; else nothing."""
     if len(points) < 2:
         return ""
@@ -37,7 +37,7 @@ def history_chart(run: Side, points: Sequence[TrendPoint], *, names: Mapping[str
 
 
 def trend_chart(
-    points: Sequence[TrendPoint], *, threshold: float | None, label: str, names: Mapping[str, str] | None = None,
+    points: Sequence[ReportTrendPoint], *, threshold: float | None, label: str, names: Mapping[str, str] | None = None,
     link: Link | None = None,
 ) -> str:  # fmt: skip
     """The scores over time with their intervals: a gap where the series breaks, a mark at each regression.
@@ -77,7 +77,7 @@ def _dates(axis: TimeAxis) -> Iterator[Markup]:
         yield text(x, BOTTOM + 20, words, class_="tick", anchor="middle")
 
 
-def _versions(points: Sequence[TrendPoint], axis: TimeAxis, names: Mapping[str, str]) -> Iterator[Markup]:
+def _versions(points: Sequence[ReportTrendPoint], axis: TimeAxis, names: Mapping[str, str]) -> Iterator[Markup]:
     """A line where another version came into use, with its name above it; names that find no room are left out."""
     free = 0.0
     for at, point in enumerate(points):
@@ -91,14 +91,14 @@ def _versions(points: Sequence[TrendPoint], axis: TimeAxis, names: Mapping[str, 
             free = x + 7 * len(name) + 12
 
 
-def _series(points: Sequence[TrendPoint]) -> Iterator[range]:
+def _series(points: Sequence[ReportTrendPoint]) -> Iterator[range]:
     """A line for each stretch that was measured alike."""
     starts = [at for at, point in enumerate(points) if at == 0 or point.new_series]
     for start, end in zip(starts, [*starts[1:], len(points)], strict=True):
         yield range(start, end)
 
 
-def _dot(point: TrendPoint, x: float, link: Link | None) -> Markup:
+def _dot(point: ReportTrendPoint, x: float, link: Link | None) -> Markup:
     parts: list[Markup] = []
     if point.interval is not None:
         parts.append(line(x, _y(point.interval[0]), x, _y(point.interval[1]), "ci"))
@@ -111,7 +111,7 @@ def _dot(point: TrendPoint, x: float, link: Link | None) -> Markup:
     return element("a", title, near, *parts, href=link(point), tabindex="-1")
 
 
-def _labels(points: Sequence[TrendPoint], axis: TimeAxis) -> Iterator[Markup]:
+def _labels(points: Sequence[ReportTrendPoint], axis: TimeAxis) -> Iterator[Markup]:
     for at, point in enumerate(points):
         if not (point.is_regression or point.new_series):
             continue

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
-from minions_evals_mcp.engine.answers.report_lines import CaseLine
+from minions_evals_mcp.engine.answers.report_lines import TrialLine
 from minions_evals_mcp.report.plain import HIDDEN, printable
 from minions_evals_mcp.report.sentences import change_words
 
@@ -45,7 +45,7 @@ def _cut(value: JsonValue, limit: int) -> JsonValue:
             return value
 
 
-def case_line(case: CaseLine, room: Room) -> str:
+def case_line(case: TrialLine, room: Room) -> str:
     """The case in brief, what was asked, and what came of it: JSON between tabs, safe inside a script element."""
     shown, before, change = case.either_trial, case.before, case.change
     brief: list[JsonValue] = [

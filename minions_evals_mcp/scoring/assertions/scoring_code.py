@@ -19,12 +19,12 @@ from minions_evals_mcp.scoring.assertions.kinds.code_context import as_given
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
-    Broke,
     Checked,
     Grade,
     GradeNeed,
     Guards,
     Ran,
+    SnippetError,
     SnippetNeed,
     Unchecked,
 )
@@ -57,9 +57,9 @@ def scoring_need(
     )
 
 
-def rescored(aggregate: Aggregate, ran: Ran | Broke) -> Aggregate | Unchecked:
+def rescored(aggregate: Aggregate, ran: Ran | SnippetError) -> Aggregate | Unchecked:
     """The same checks with the verdict that the code gave."""
-    if isinstance(ran, Broke):
+    if isinstance(ran, SnippetError):
         return Unchecked(NAME, ran.error)
     match ran.value:
         case {"pass": bool(passed), "score": int() | float() as score, "reason": str(reason)} if not isinstance(

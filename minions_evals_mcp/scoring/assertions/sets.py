@@ -12,18 +12,18 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Aggregate, Unchecked, Unmet
 from minions_evals_mcp.scoring.failures.texts import cut
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 MOST_NESTED = 8
 MOST_SHOWN = 400
 """Characters of the reasons of a set."""
 
 
-def as_one(verdict: Aggregate | Unchecked) -> CheckResult | Unmet:
+def as_one(verdict: Aggregate | Unchecked) -> UnweightedResult | Unmet:
     """The verdict of a set's assertions as that of one assertion: its score is their weighted mean."""
     if isinstance(verdict, Unchecked):
         return Unmet(f"{verdict.type}: {verdict.reason}", not_judgeable=verdict.not_judgeable)
-    return CheckResult(verdict.passed, _reason(verdict), verdict.score, parts=verdict.results)
+    return UnweightedResult(verdict.passed, _reason(verdict), verdict.score, parts=verdict.results)
 
 
 def _reason(verdict: Aggregate) -> str:

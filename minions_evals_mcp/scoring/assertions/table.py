@@ -44,7 +44,7 @@ from minions_evals_mcp.scoring.assertions.transforms import needs_behind, transf
 from minions_evals_mcp.scoring.assertions.value_code import needs_of_value, with_value
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Evidence, Need, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.max_score import SELECTING
-from minions_evals_mcp.scoring.values import CheckResult
+from minions_evals_mcp.scoring.values import UnweightedResult
 
 SCORER_VERSION = "assertions/7"
 """Part of every digest of a scorer; raised when a check can give another verdict for the same output."""
@@ -62,10 +62,10 @@ def _anything(_assertion: Assertion) -> None:
 
 
 @frozen_type
-class Kind:
+class AssertionKind:
     """One type: its check, what refuses a value that does not fit it, and what it needs of the outside."""
 
-    check: Callable[[Assertion, Subject, Evidence], CheckResult | Unmet]
+    check: Callable[[Assertion, Subject, Evidence], UnweightedResult | Unmet]
     vet: Callable[[Assertion], None] = _anything
     needs: Callable[[Assertion, Subject], tuple[Need, ...]] = _no_needs
     turned_there: bool = True
@@ -80,7 +80,7 @@ class Kind:
         return f"; {assertion.type} turns this round, which promptfoo does not" if differs else ""
 
 
-def _in_set(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def _in_set(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """The assertions in `assert` hold together: their weighted mean reaches `threshold`, without one each passes.
 
     The score is the mean.
@@ -101,7 +101,7 @@ def _vet_inner(assertion: Assertion) -> None:
             raise InvalidRecordError(f"{inner.type}: {error.reason}", field=f"assert.{number}.{error.field}") from None
 
 
-def _in_turns(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def _in_turns(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """The assertions in `assert` hold for what the agent said: in turn `value` of a conversation (`turn`), in each of its turns
     (`every-turn`), or in all its answers taken as one text (`agent-turns`).
     """
@@ -123,88 +123,98 @@ def _set_needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
     return needs(assertion.assertions, subject)
 
 
-KINDS: dict[str, Kind] = {
-    SET: Kind(_in_set, _vet_set, _set_needs),
-    "agent-rubric": Kind(graded.agent_rubric, graded.vet_rubric, graded.agent_rubric_needs),
-    "answer-relevance": Kind(criteria.answer_relevance, graded.vet_share, criteria.relevance_needs),
-    "bleu": Kind(overlap.bleu, overlap.vet_references),
-    "classifier": Kind(services.classifier, services.vet_classifier, services.service_needs),
-    "contains": Kind(text.contains, text.vet_scalar),
-    "contains-all": Kind(text.contains_all, text.vet_listed),
-    "contains-any": Kind(text.contains_any, text.vet_listed),
-    "contains-html": Kind(markup.contains_html, markup.vet_no_value, stands_alone=True),
-    "contains-json": Kind(structure.contains_json, structure.vet_optional_schema, stands_alone=True),
-    "contains-sql": Kind(sql.contains_sql, sql.vet_database, stands_alone=True),
-    "contains-xml": Kind(markup.contains_xml, markup.vet_elements, stands_alone=True),
-    "context-faithfulness": Kind(contexts.context_faithfulness, contexts.vet_context, contexts.context_needs),
-    "context-recall": Kind(contexts.context_recall, contexts.vet_recall, contexts.context_needs),
-    "context-relevance": Kind(contexts.context_relevance, contexts.vet_context, contexts.context_needs),
-    "conversation-relevance": Kind(criteria.conversation_relevance, graded.vet_share, criteria.relevance_needs),
-    "cost": Kind(measures.cost, measures.vet_limit),
-    "effect": Kind(trajectory.on_log(effects.effect), effects.vet_effect),
-    "equals": Kind(structure.equals, structure.vet_given),
-    "factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs, turned_there=False),
-    "finish-reason": Kind(trajectory.finish_reason, trajectory.vet_reason),
-    foreign_scorer.FOREIGN_SCORER: Kind(foreign_scorer.foreign_scorer, foreign_scorer.vet_scorer),
-    own.FUNCTION: Kind(own.function, own.vet_named),
-    "g-eval": Kind(criteria.g_eval, criteria.vet_criteria, criteria.g_eval_needs),
-    "gleu": Kind(overlap.gleu, overlap.vet_references),
-    "icontains": Kind(text.icontains, text.vet_scalar),
-    "icontains-all": Kind(text.icontains_all, text.vet_listed),
-    "icontains-any": Kind(text.icontains_any, text.vet_listed),
-    "is-html": Kind(markup.is_html, markup.vet_no_value, stands_alone=True),
-    "is-json": Kind(structure.is_json, structure.vet_optional_schema, stands_alone=True),
-    "is-refusal": Kind(refusal.is_refusal, stands_alone=True),
-    "is-sql": Kind(sql.is_sql, sql.vet_database, stands_alone=True),
-    "is-xml": Kind(markup.is_xml, markup.vet_elements, stands_alone=True),
-    "is-valid-function-call": Kind(offered_tools.function_call, offered_tools.vet_nothing, turned_there=False),
-    "is-valid-openai-function-call": Kind(offered_tools.function_call, offered_tools.vet_nothing, turned_there=False),
-    "is-valid-openai-tools-call": Kind(offered_tools.openai_tools_call, offered_tools.vet_nothing, turned_there=False),
-    "javascript": Kind(snippets.javascript, snippets.vet_code, snippets.javascript_needs),
-    "latency": Kind(measures.latency, measures.vet_limit),
-    "levenshtein": Kind(measures.levenshtein, measures.vet_distance),
-    "llm-rubric": Kind(graded.llm_rubric, graded.vet_rubric, graded.llm_rubric_needs),
-    "model-graded-closedqa": Kind(
+KINDS: dict[str, AssertionKind] = {
+    SET: AssertionKind(_in_set, _vet_set, _set_needs),
+    "agent-rubric": AssertionKind(graded.agent_rubric, graded.vet_rubric, graded.agent_rubric_needs),
+    "answer-relevance": AssertionKind(criteria.answer_relevance, graded.vet_share, criteria.relevance_needs),
+    "bleu": AssertionKind(overlap.bleu, overlap.vet_references),
+    "classifier": AssertionKind(services.classifier, services.vet_classifier, services.service_needs),
+    "contains": AssertionKind(text.contains, text.vet_scalar),
+    "contains-all": AssertionKind(text.contains_all, text.vet_listed),
+    "contains-any": AssertionKind(text.contains_any, text.vet_listed),
+    "contains-html": AssertionKind(markup.contains_html, markup.vet_no_value, stands_alone=True),
+    "contains-json": AssertionKind(structure.contains_json, structure.vet_optional_schema, stands_alone=True),
+    "contains-sql": AssertionKind(sql.contains_sql, sql.vet_database, stands_alone=True),
+    "contains-xml": AssertionKind(markup.contains_xml, markup.vet_elements, stands_alone=True),
+    "context-faithfulness": AssertionKind(contexts.context_faithfulness, contexts.vet_context, contexts.context_needs),
+    "context-recall": AssertionKind(contexts.context_recall, contexts.vet_recall, contexts.context_needs),
+    "context-relevance": AssertionKind(contexts.context_relevance, contexts.vet_context, contexts.context_needs),
+    "conversation-relevance": AssertionKind(
+        criteria.conversation_relevance, graded.vet_share, criteria.relevance_needs
+    ),
+    "cost": AssertionKind(measures.cost, measures.vet_limit),
+    "effect": AssertionKind(trajectory.on_log(effects.effect), effects.vet_effect),
+    "equals": AssertionKind(structure.equals, structure.vet_given),
+    "factuality": AssertionKind(graded.factuality, graded.vet_facts, graded.factuality_needs, turned_there=False),
+    "finish-reason": AssertionKind(trajectory.finish_reason, trajectory.vet_reason),
+    foreign_scorer.FOREIGN_SCORER: AssertionKind(foreign_scorer.foreign_scorer, foreign_scorer.vet_scorer),
+    own.FUNCTION: AssertionKind(own.function, own.vet_named),
+    "g-eval": AssertionKind(criteria.g_eval, criteria.vet_criteria, criteria.g_eval_needs),
+    "gleu": AssertionKind(overlap.gleu, overlap.vet_references),
+    "icontains": AssertionKind(text.icontains, text.vet_scalar),
+    "icontains-all": AssertionKind(text.icontains_all, text.vet_listed),
+    "icontains-any": AssertionKind(text.icontains_any, text.vet_listed),
+    "is-html": AssertionKind(markup.is_html, markup.vet_no_value, stands_alone=True),
+    "is-json": AssertionKind(structure.is_json, structure.vet_optional_schema, stands_alone=True),
+    "is-refusal": AssertionKind(refusal.is_refusal, stands_alone=True),
+    "is-sql": AssertionKind(sql.is_sql, sql.vet_database, stands_alone=True),
+    "is-xml": AssertionKind(markup.is_xml, markup.vet_elements, stands_alone=True),
+    "is-valid-function-call": AssertionKind(offered_tools.function_call, offered_tools.vet_nothing, turned_there=False),
+    "is-valid-openai-function-call": AssertionKind(
+        offered_tools.function_call, offered_tools.vet_nothing, turned_there=False
+    ),
+    "is-valid-openai-tools-call": AssertionKind(
+        offered_tools.openai_tools_call, offered_tools.vet_nothing, turned_there=False
+    ),
+    "javascript": AssertionKind(snippets.javascript, snippets.vet_code, snippets.javascript_needs),
+    "latency": AssertionKind(measures.latency, measures.vet_limit),
+    "levenshtein": AssertionKind(measures.levenshtein, measures.vet_distance),
+    "llm-rubric": AssertionKind(graded.llm_rubric, graded.vet_rubric, graded.llm_rubric_needs),
+    "model-graded-closedqa": AssertionKind(
         criteria.closed_qa, criteria.vet_criterion, criteria.closed_qa_needs, turned_there=False
     ),
-    "model-graded-factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs, turned_there=False),
-    meteor.METEOR: Kind(meteor.meteor, meteor.vet_meteor, meteor.meteor_needs),
-    "moderation": Kind(services.moderation, services.vet_moderation, services.service_needs),
-    "guardrails": Kind(told_measures.guardrails),
-    "perplexity": Kind(told_measures.perplexity),
-    "perplexity-score": Kind(told_measures.perplexity_score),
-    plugin_graders.PLUGIN_GRADER: Kind(
+    "model-graded-factuality": AssertionKind(
+        graded.factuality, graded.vet_facts, graded.factuality_needs, turned_there=False
+    ),
+    meteor.METEOR: AssertionKind(meteor.meteor, meteor.vet_meteor, meteor.meteor_needs),
+    "moderation": AssertionKind(services.moderation, services.vet_moderation, services.service_needs),
+    "guardrails": AssertionKind(told_measures.guardrails),
+    "perplexity": AssertionKind(told_measures.perplexity),
+    "perplexity-score": AssertionKind(told_measures.perplexity_score),
+    plugin_graders.PLUGIN_GRADER: AssertionKind(
         plugin_graders.plugin_grader, plugin_graders.vet_grader, plugin_graders.grader_needs, turned_there=False
     ),
-    "python": Kind(snippets.python, snippets.vet_code, snippets.python_needs),
-    "regex": Kind(text.regex, text.vet_pattern, text.regex_needs),
-    retrieval.RETRIEVAL: Kind(retrieval.retrieval, retrieval.vet_retrieval),
-    "rouge-n": Kind(overlap.rouge_n, overlap.vet_reference),
-    **dict.fromkeys(similar.SIMILAR, Kind(similar.similar, similar.vet_similar, similar.similar_needs)),
-    "skill-used": Kind(told_measures.skill_used, told_measures.vet_skills),
-    "starts-with": Kind(text.starts_with, text.vet_scalar),
-    "state": Kind(effects.state, effects.vet_state),
-    "tool-call-f1": Kind(trajectory.tool_call_f1, trajectory.vet_names),
-    "trace-error-spans": Kind(trace_spans.error_spans, trace_spans.vet_errors, turned_there=False),
-    "trace-span-count": Kind(trace_spans.span_count, trace_spans.vet_count, turned_there=False),
-    "trace-span-duration": Kind(trace_spans.span_duration, trace_spans.vet_duration, turned_there=False),
-    "trajectory:goal-success": Kind(criteria.goal_success, criteria.vet_goal, criteria.goal_needs),
-    "trajectory:match": Kind(
+    "python": AssertionKind(snippets.python, snippets.vet_code, snippets.python_needs),
+    "regex": AssertionKind(text.regex, text.vet_pattern, text.regex_needs),
+    retrieval.RETRIEVAL: AssertionKind(retrieval.retrieval, retrieval.vet_retrieval),
+    "rouge-n": AssertionKind(overlap.rouge_n, overlap.vet_reference),
+    **dict.fromkeys(similar.SIMILAR, AssertionKind(similar.similar, similar.vet_similar, similar.similar_needs)),
+    "skill-used": AssertionKind(told_measures.skill_used, told_measures.vet_skills),
+    "starts-with": AssertionKind(text.starts_with, text.vet_scalar),
+    "state": AssertionKind(effects.state, effects.vet_state),
+    "tool-call-f1": AssertionKind(trajectory.tool_call_f1, trajectory.vet_names),
+    "trace-error-spans": AssertionKind(trace_spans.error_spans, trace_spans.vet_errors, turned_there=False),
+    "trace-span-count": AssertionKind(trace_spans.span_count, trace_spans.vet_count, turned_there=False),
+    "trace-span-duration": AssertionKind(trace_spans.span_duration, trace_spans.vet_duration, turned_there=False),
+    "trajectory:goal-success": AssertionKind(criteria.goal_success, criteria.vet_goal, criteria.goal_needs),
+    "trajectory:match": AssertionKind(
         trajectory.on_log(trajectory_match.trajectory_match),
         trajectory_match.vet_trajectory,
         trajectory_match.trajectory_match_needs,
     ),
-    "trajectory:step-count": Kind(trajectory.on_steps(trajectory.step_count), trajectory.vet_step_count),
-    "trajectory:tool-args-match": Kind(trajectory.on_steps(trajectory.tool_args_match), trajectory.vet_arguments),
-    "trajectory:tool-sequence": Kind(trajectory.on_steps(trajectory.tool_sequence), trajectory.vet_sequence),
-    "trajectory:tool-used": Kind(trajectory.on_steps(trajectory.tool_used), trajectory.vet_used),
-    "webhook": Kind(services.webhook, services.vet_webhook, services.service_needs),
-    **dict.fromkeys((TURN, EVERY_TURN, AGENT_TURNS), Kind(_in_turns, _vet_turns, _turn_needs)),
-    "word-count": Kind(measures.word_count, measures.vet_count),
+    "trajectory:step-count": AssertionKind(trajectory.on_steps(trajectory.step_count), trajectory.vet_step_count),
+    "trajectory:tool-args-match": AssertionKind(
+        trajectory.on_steps(trajectory.tool_args_match), trajectory.vet_arguments
+    ),
+    "trajectory:tool-sequence": AssertionKind(trajectory.on_steps(trajectory.tool_sequence), trajectory.vet_sequence),
+    "trajectory:tool-used": AssertionKind(trajectory.on_steps(trajectory.tool_used), trajectory.vet_used),
+    "webhook": AssertionKind(services.webhook, services.vet_webhook, services.service_needs),
+    **dict.fromkeys((TURN, EVERY_TURN, AGENT_TURNS), AssertionKind(_in_turns, _vet_turns, _turn_needs)),
+    "word-count": AssertionKind(measures.word_count, measures.vet_count),
 }
 """Every type that we have, by its name without `not-`."""
 
-_NAMES: dict[str, tuple[Kind, bool]] = {
+_NAMES: dict[str, tuple[AssertionKind, bool]] = {
     **{name: (kind, False) for name, kind in KINDS.items()},
     **{NEGATION + name: (kind, True) for name, kind in KINDS.items()},
 }
@@ -303,7 +313,7 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
         known = with_value(assertion, subject, evidence, kind.vet)
         if isinstance(known, Unmet):
             return Unchecked(name, known.reason)
-        if isinstance(known, CheckResult):
+        if isinstance(known, UnweightedResult):
             return Checked(name, weight == 0, 0.0, known.reason, weight, assertion.metric)
         assertion = known
     try:
@@ -365,11 +375,11 @@ def check_all(
     return _aggregate((passed, score, tuple(results), "", None))
 
 
-def _kind(assertion: Assertion) -> tuple[Kind, bool]:
+def _kind(assertion: Assertion) -> tuple[AssertionKind, bool]:
     return _NAMES.get(assertion.type) or _unknown(assertion, "")
 
 
-def _unknown(assertion: Assertion, at: str) -> tuple[Kind, bool]:
+def _unknown(assertion: Assertion, at: str) -> tuple[AssertionKind, bool]:
     near = get_close_matches(assertion.type, _NAMES, n=1)
     place = f"{at}: " if at else ""
     hint = f"; did you mean {near[0]!r}?" if near else "."

@@ -8,7 +8,7 @@ from functools import partial
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.snippets import transform_run, vet_source
-from minions_evals_mcp.scoring.checks import Behind, Evidence, Need, Ran, SnippetNeed, Subject, Unmet
+from minions_evals_mcp.scoring.checks import Evidence, Need, Ran, SnippetNeed, Subject, TransformedNeed, Unmet
 from minions_evals_mcp.scoring.values import searched_text
 
 Needs = Callable[[Assertion, Subject], tuple[Need, ...]]
@@ -22,7 +22,7 @@ def transform_need(assertion: Assertion, subject: Subject) -> SnippetNeed:
 def needs_behind(assertion: Assertion, subject: Subject, needs: Needs) -> tuple[Need, ...]:
     """The transform's run, and whatever the check will need of what it returns."""
     snippet = transform_need(assertion, subject)
-    return (snippet, Behind(snippet, partial(_needs_of, assertion, subject, needs)))
+    return (snippet, TransformedNeed(snippet, partial(_needs_of, assertion, subject, needs)))
 
 
 def _needs_of(assertion: Assertion, subject: Subject, needs: Needs, ran: Ran) -> tuple[Need, ...]:

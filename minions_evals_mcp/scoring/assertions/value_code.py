@@ -7,8 +7,17 @@ from collections.abc import Callable
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_check
-from minions_evals_mcp.scoring.checks import Behind, Broke, Evidence, Need, Ran, SnippetNeed, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult
+from minions_evals_mcp.scoring.checks import (
+    Evidence,
+    Need,
+    Ran,
+    SnippetError,
+    SnippetNeed,
+    Subject,
+    TransformedNeed,
+    Unmet,
+)
+from minions_evals_mcp.scoring.values import UnweightedResult
 
 Vet = Callable[[Assertion], None]
 Needs = Callable[[Assertion, Subject], tuple[Need, ...]]
@@ -30,18 +39,20 @@ def needs_of_value(assertion: Assertion, subject: Subject, needs: Needs, vet: Ve
         known = _with_value(assertion, ran, vet)
         return () if isinstance(known, Unmet) else needs(known, subject)
 
-    return (snippet, Behind(snippet, behind))
+    return (snippet, TransformedNeed(snippet, behind))
 
 
-def with_value(assertion: Assertion, subject: Subject, evidence: Evidence, vet: Vet) -> Assertion | CheckResult | Unmet:
+def with_value(
+    assertion: Assertion, subject: Subject, evidence: Evidence, vet: Vet
+) -> Assertion | UnweightedResult | Unmet:
     """The check with the value that its code gave for this output; why not, where it gave none that fits.
 
     Python that goes wrong fails the check, under `not-` too, as in promptfoo.
     """
     need = value_need(assertion, subject)
     ran = evidence.snippets[need]
-    if isinstance(ran, Broke) and need.language == "python" and ran.kind in {"raised", "syntax"}:
-        return CheckResult(passed=False, reason=f"value: {ran.error}")
+    if isinstance(ran, SnippetError) and need.language == "python" and ran.kind in {"raised", "syntax"}:
+        return UnweightedResult(passed=False, reason=f"value: {ran.error}")
     return _with_value(assertion, ran, vet) if isinstance(ran, Ran) else Unmet(f"value: {ran.error}")
 
 

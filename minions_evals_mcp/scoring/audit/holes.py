@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.scoring.audit.cheats import CHEAT_KINDS, AuditedCase, Cheat, CheatKind, cheats, counts
 from minions_evals_mcp.scoring.audit.mutants import MUTANT_KINDS, Mutant, MutantKind, mutants
 from minions_evals_mcp.scoring.audit.probes import is_contradictory, may_never_fail, probes
-from minions_evals_mcp.scoring.audit.rules import CODE, Part, Rules, Trial, Tried
+from minions_evals_mcp.scoring.audit.rules import CODE, Rules, RuleVerdict, ScorePart, Trial
 from minions_evals_mcp.scoring.verdicts.expected import expectation
 
 Finding = Literal["never-fails", "never-passes", "reference-fails", "no-reference", "duplicate"]
@@ -71,7 +71,7 @@ class Holes:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AuditPlan:
     """All that is tried on the rules of one case: reference, paraphrases, cheats and mutants, and probes where these do not tell."""
 
     asked: AuditedCase
@@ -88,7 +88,7 @@ class Plan:
         yield from (self._trial(cheat.output, log) for cheat in self.cheats)
         yield from (self._trial(mutant.output, mutant.tool_calls) for mutant in self.mutants)
 
-    def probing(self, verdicts: Sequence[Tried]) -> Probing | None:
+    def probing(self, verdicts: Sequence[RuleVerdict]) -> Probing | None:
         """Returns what to try besides on the checks of which the verdicts do not show that they pass some outputs and fail others."""
         rules = self.asked.rules
         left = _undecided(rules, verdicts)
@@ -108,7 +108,7 @@ _Places = dict[tuple[int, int], int]
 class Probing:
     """Outputs of all sorts tried on the rules of a case: on all of them, or on a few checks by themselves."""
 
-    plan: Plan
+    plan: AuditPlan
     rules: Rules
     places: _Places
 
@@ -120,13 +120,13 @@ class Probing:
             for output, calls in probes(request.rules, request.reference)
         )
 
-    def verdicts(self, tried: Sequence[Tried]) -> list[Tried]:
+    def verdicts(self, tried: Sequence[RuleVerdict]) -> list[RuleVerdict]:
         """Returns what was said, as verdicts on the rules of the case."""
         if not self.places:
             return [*tried]
         parts = self.plan.asked.rules.parts
         return [
-            Tried(None, checks=tuple(
+            RuleVerdict(None, checks=tuple(
                 tuple(trial.checks[0][self.places[place, number]] if (place, number) in self.places else None
                       for number in range(len(part.assertions)))
                 for place, part in enumerate(parts)
@@ -135,7 +135,7 @@ class Probing:
         ]  # fmt: skip
 
 
-def _undecided(rules: Rules, verdicts: Sequence[Tried]) -> _Places:
+def _undecided(rules: Rules, verdicts: Sequence[RuleVerdict]) -> _Places:
     """The checks that passed all outputs and could be blamed for it, or that passed none."""
     seen = {verdict.checks for verdict in verdicts if verdict.checks}
     left = [
@@ -149,19 +149,19 @@ def _undecided(rules: Rules, verdicts: Sequence[Tried]) -> _Places:
 
 
 def _only(rules: Rules, places: _Places) -> Rules:
-    return Rules(parts=(Part("", "", tuple(rules.parts[place].assertions[number] for place, number in places)),))
+    return Rules(parts=(ScorePart("", "", tuple(rules.parts[place].assertions[number] for place, number in places)),))
 
 
-def plan_of(request: AuditedCase, question: str) -> Plan:
+def plan_of(request: AuditedCase, question: str) -> AuditPlan:
     """Returns what is to be tried on a case. `question`: what it asks for, in words."""
     rules, reference = request.rules, request.reference
     made: list[Mutant] = []
     if reference is not None:
         made = mutants(reference, question=question, on_text=rules.look_at_text(), on_log=rules.look_at_log())
-    return Plan(request, tuple(cheats(request)), tuple(made))
+    return AuditPlan(request, tuple(cheats(request)), tuple(made))
 
 
-def holes_of(plan: Plan, verdicts: Sequence[Tried], *, canary: bool = False) -> Holes:
+def holes_of(plan: AuditPlan, verdicts: Sequence[RuleVerdict], *, canary: bool = False) -> Holes:
     """The holes of a case, from the verdicts on `plan.trials()`."""
     reference, rules = plan.asked.reference, plan.asked.rules
     ours = 0 if reference is None else 1 + len(reference.paraphrases)
@@ -214,7 +214,7 @@ def _survivor(mutant: Mutant) -> Passing:
 
 
 def _findings(
-    plan: Plan, own: Sequence[Tried], verdicts: Sequence[Tried], checks: Sequence[CheckFinding], *, fails: bool
+    plan: AuditPlan, own: Sequence[RuleVerdict], verdicts: Sequence[RuleVerdict], checks: Sequence[CheckFinding], *, fails: bool
 ) -> tuple[Finding, ...]:  # fmt: skip
     reference, rules = plan.asked.reference, plan.asked.rules
     outcomes = [verdict.passed for verdict in verdicts if verdict.passed is not None]
@@ -232,7 +232,7 @@ def _findings(
     return tuple(named)
 
 
-def _blamed(rules: Rules, verdicts: Sequence[Tried], *, known: bool) -> Iterator[CheckFinding]:
+def _blamed(rules: Rules, verdicts: Sequence[RuleVerdict], *, known: bool) -> Iterator[CheckFinding]:
     """The checks that passed everything that was tried, or nothing of it. `known`: the reference was among it."""
     seen = [verdict.checks for verdict in verdicts if verdict.checks]
     for place, part in enumerate(_parts(rules)):
@@ -255,10 +255,12 @@ def _may_never_pass(assertion: Assertion, *, known: bool) -> bool:
     )
 
 
-def _parts(rules: Rules) -> Sequence[Part]:
+def _parts(rules: Rules) -> Sequence[ScorePart]:
     if rules.parts or rules.expected is None:
         return rules.parts
-    return (Part("", "", (Assertion(type="similar") if rules.by_similarity else _expected_check(rules.expected),)),)
+    return (
+        ScorePart("", "", (Assertion(type="similar") if rules.by_similarity else _expected_check(rules.expected),)),
+    )
 
 
 def _expected_check(expected: Json) -> Assertion:
@@ -273,7 +275,7 @@ def described(assertion: Assertion) -> str:
 
 
 def _by_part(
-    plan: Plan, cheated: Sequence[Tried], mutated: Sequence[Tried]
+    plan: AuditPlan, cheated: Sequence[RuleVerdict], mutated: Sequence[RuleVerdict]
 ) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
     """Of each criterion the kinds of cheats and mutants to which it gives its full score."""
     parts: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []

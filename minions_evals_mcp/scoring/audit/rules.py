@@ -17,7 +17,7 @@ from minions_evals_mcp.scoring.assertions.table import asks_outside
 from minions_evals_mcp.scoring.checks import Aggregate, Evidence, Need, SimilarityNeed, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.likeness.similarity import normalised
 from minions_evals_mcp.scoring.rubric import TOLERANCE
-from minions_evals_mcp.scoring.verdicts.examination import Checks, Expectation
+from minions_evals_mcp.scoring.verdicts.examination import Expectation, OutputChecks
 from minions_evals_mcp.scoring.verdicts.expected import expectation
 from minions_evals_mcp.scoring.verdicts.history import SIMILAR_ENOUGH, compared
 
@@ -33,7 +33,7 @@ OWN = "function"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScorePart:
     """Assertions that make one score together: those of a case, or of a criterion with its weight and range."""
 
     id: str
@@ -53,7 +53,7 @@ class Rules:
     looked for in the output, or compared with it by meaning, where there are no assertions. `left_out`: who else judges.
     """
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ScorePart, ...] = ()
     passing: float | None = None
     expected: Json | None = None
     by_similarity: bool = False
@@ -98,7 +98,7 @@ def flat(assertions: Iterable[Assertion]) -> Iterator[Assertion]:
             yield assertion
 
 
-class Tried(NamedTuple):
+class RuleVerdict(NamedTuple):
     """The verdict of rules on an output: None where they could not be carried out, then why.
 
     `parts` are the parts that it passes in full, `checks` the verdict of each check, part by part; None for one that was
@@ -136,14 +136,14 @@ class Trial:
             return ()
         subject = self.subject
         if rules.parts:
-            return [need for part in rules.parts for need in Checks(part.assertions, subject).needs()]
+            return [need for part in rules.parts for need in OutputChecks(part.assertions, subject).needs()]
         if rules.expected is None:
             return ()
         if rules.by_similarity:
             return [*self._pairs()]
         return Expectation(rules.expected, self.output, subject).needs()
 
-    def answer(self, evidence: Evidence, /) -> Tried:
+    def answer(self, evidence: Evidence, /) -> RuleVerdict:
         """Returns what they say of it."""
         if self.rules.parts:
             return self._by_parts(evidence)
@@ -152,22 +152,22 @@ class Trial:
         assert self.rules.expected is not None, "rules that decide nothing try nothing"
         result = Expectation(self.rules.expected, self.output, self.subject).answer(evidence)
         if isinstance(result, Unchecked):
-            return Tried(None, problem=f"{result.type}: {result.reason}")
-        return Tried(result.passed, (result.passed,), ((result.passed,),))
+            return RuleVerdict(None, problem=f"{result.type}: {result.reason}")
+        return RuleVerdict(result.passed, (result.passed,), ((result.passed,),))
 
-    def _by_parts(self, evidence: Evidence) -> Tried:
+    def _by_parts(self, evidence: Evidence) -> RuleVerdict:
         subject, scores, passes = self.subject, list[float](), list[bool]()
         checks: list[tuple[bool, ...]] = []
         for part in self.rules.parts:
-            result = Checks(part.assertions, subject, part.threshold).answer(evidence)
+            result = OutputChecks(part.assertions, subject, part.threshold).answer(evidence)
             if not isinstance(result, Aggregate):
-                return Tried(None, problem=f"{result.type}: {result.reason}")
+                return RuleVerdict(None, problem=f"{result.type}: {result.reason}")
             scores.append(part.weight * (part.low + (part.high - part.low) * result.score))
             passes.append(result.passed if self.rules.passing is None else result.score >= 1 - TOLERANCE)
             checks.append(tuple(result.passed for result in result.results))
         passing = self.rules.passing
         passed = passes[0] if passing is None else sum(scores) >= passing - TOLERANCE
-        return Tried(passed, tuple(passes), tuple(checks))
+        return RuleVerdict(passed, tuple(passes), tuple(checks))
 
     def _pairs(self) -> list[SimilarityNeed]:
         assert self.rules.expected is not None, "likeness is to what is expected"
@@ -176,12 +176,12 @@ class Trial:
         needs = [SimilarityNeed(normalised(actual), normalised(wanted)) for wanted, actual in pairs]
         return [need for need in needs if need.text != need.other]
 
-    def _by_similarity(self, evidence: Evidence) -> Tried:
+    def _by_similarity(self, evidence: Evidence) -> RuleVerdict:
         shares = [evidence.similarities.get(need, 0.0) for need in self._pairs()]
         unmet = next((share for share in shares if isinstance(share, Unmet)), None)
         if unmet is not None:
-            return Tried(None, problem=f"similarity: {unmet.reason}")
+            return RuleVerdict(None, problem=f"similarity: {unmet.reason}")
         assert self.rules.expected is not None, "likeness is to what is expected"
         lacking = any(key not in self.output for key in self.rules.expected) and len(self.rules.expected) > 1
         passed = not lacking and all(isinstance(share, float) and share >= SIMILAR_ENOUGH for share in shares)
-        return Tried(passed, (passed,), ((passed,),))
+        return RuleVerdict(passed, (passed,), ((passed,),))

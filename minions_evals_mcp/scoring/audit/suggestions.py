@@ -17,7 +17,7 @@ from minions_evals_mcp.scoring.audit.holes import Passing
 from minions_evals_mcp.scoring.audit.mutants import structured
 from minions_evals_mcp.scoring.audit.negation import ANSWERS
 from minions_evals_mcp.scoring.audit.references import Reference
-from minions_evals_mcp.scoring.audit.rules import Part, Rules, Trial, Tried
+from minions_evals_mcp.scoring.audit.rules import Rules, RuleVerdict, ScorePart, Trial
 from minions_evals_mcp.scoring.audit.words import content_words
 from minions_evals_mcp.scoring.patterns import PATTERN_LIMIT
 from minions_evals_mcp.scoring.verdicts.expected import expectation, is_pattern
@@ -57,11 +57,11 @@ class Proposal:
         """The right answers on every check at once, then the wrong ones on those that have to stop them."""
         reference = self.asked.reference
         log = () if reference is None else reference.tool_calls or ()
-        rules = Rules(parts=(Part("", "", (*self.base, *self.candidates)),))
+        rules = Rules(parts=(ScorePart("", "", (*self.base, *self.candidates)),))
         for output in self.right:
             yield Trial(rules, output, log, self.asked.inputs)
         if not self.replaces:
-            rules = Rules(parts=(Part("", "", self.candidates),))
+            rules = Rules(parts=(ScorePart("", "", self.candidates),))
         for cheat in self.wrong:
             yield Trial(rules, cheat.output, cheat.tool_calls or (), self.asked.inputs)
 
@@ -128,7 +128,7 @@ def _expected(request: AuditedCase) -> tuple[Assertion, ...]:
     return (Assertion(type="similar", value=value, threshold=0.8) if rules.by_similarity else expectation(value),)
 
 
-def stricter(proposal: Proposal, verdicts: Sequence[Tried]) -> Stricter | str:
+def stricter(proposal: Proposal, verdicts: Sequence[RuleVerdict]) -> Stricter | str:
     """The fewest of the candidates that let the right answers pass and close the most holes; a sentence where none closes any."""
     right = verdicts[: len(proposal.right)]
     seen = verdicts[len(right) :]
@@ -177,7 +177,7 @@ def _is_strict(candidate: Assertion) -> bool:
     return whole or candidate.type in {"equals", "levenshtein"}
 
 
-def _closed(seen: Sequence[Tried], left: Sequence[int], number: int) -> int:
+def _closed(seen: Sequence[RuleVerdict], left: Sequence[int], number: int) -> int:
     return sum(not seen[place].checks[0][number] for place in left)
 
 

@@ -17,7 +17,7 @@ from minions_evals_mcp.scoring.failures.dates import WEEKDAYS
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.given import has_context
 from minions_evals_mcp.scoring.failures.judged import NOT_MADE_UP, says_made_up, says_miscalculated
-from minions_evals_mcp.scoring.failures.material import Material, Reading, material, read
+from minions_evals_mcp.scoring.failures.material import TextReading, ValueMaterial, material, read
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY, QUOTE, WORD, names, squeezed
 from minions_evals_mcp.scoring.failures.own_words import is_long, own_wording
 from minions_evals_mcp.scoring.failures.quantities import Quantity
@@ -42,7 +42,7 @@ _CODE = late(r"`[^`\n]{1,300}`")
 _FEW = 6
 _FORBIDS = frozenset(("not-contains", "not-icontains"))
 
-Grounds = tuple[Material, ...]
+Grounds = tuple[ValueMaterial, ...]
 """What the output had before it, and, where one is known, the expected output: neither is an invention."""
 
 
@@ -120,7 +120,7 @@ def _unsupported(failed: FailedOutput, text: str) -> Iterator[Signal]:
     yield from own_wording(text, grounds) if is_long(text) else _unknown_sentences(text, grounds)
 
 
-def _unknown_names(failed: FailedOutput, reading: Reading, grounds: Grounds) -> Iterator[Signal]:
+def _unknown_names(failed: FailedOutput, reading: TextReading, grounds: Grounds) -> Iterator[Signal]:
     """Names that stand nowhere, but for those of whoever should be asked instead."""
     bare = _CODE.sub(" ", reading.bare)
     text = "".join(sentence for sentence in _WITH_END.findall(bare) if not refers_on(sentence))
@@ -130,7 +130,7 @@ def _unknown_names(failed: FailedOutput, reading: Reading, grounds: Grounds) -> 
             yield Signal("name", " ".join(name), min(brought, 0.75 if len(name) > 1 else 0.6))
 
 
-def _brings_names(failed: FailedOutput, stated: Material) -> bool:
+def _brings_names(failed: FailedOutput, stated: ValueMaterial) -> bool:
     """Returns whether the right answer has a name that nothing gives: knowledge is asked for, and another name is an error."""
     words = _right(failed).split()
     return len(words) <= _FEW and any(
@@ -145,7 +145,7 @@ def _right(failed: FailedOutput) -> str:
     )
 
 
-def _must_work_out(failed: FailedOutput, stated: Material, text: str) -> bool:
+def _must_work_out(failed: FailedOutput, stated: ValueMaterial, text: str) -> bool:
     """Returns whether the right answer has a number, a day or a time that is worked out: a wrong one is then an error, not an invention.
 
     Where nothing was given that it could be worked out from, it is an invention all the same.
@@ -163,7 +163,7 @@ def _must_work_out(failed: FailedOutput, stated: Material, text: str) -> bool:
     return any(says_miscalculated(opinion) or _reckons(opinion, stated, text) for opinion in opinions)
 
 
-def _reckons(opinion: str, stated: Material, text: str) -> bool:
+def _reckons(opinion: str, stated: ValueMaterial, text: str) -> bool:
     """Returns whether a judge gives a number that neither the material nor the answer has."""
     own = {value for number in read(text).quantities for value in number.values}
     return not says_made_up(opinion) and any(
@@ -180,7 +180,7 @@ def _gave_nothing(failed: FailedOutput) -> bool:
     )
 
 
-def _unknown_numbers(reading: Reading, grounds: Grounds) -> Iterator[Signal]:
+def _unknown_numbers(reading: TextReading, grounds: Grounds) -> Iterator[Signal]:
     for quantity in islice(reading.quantities, MOST_NUMBERS):
         if quantity.is_small_count:
             if _counted_otherwise(quantity, grounds):
@@ -207,7 +207,7 @@ def _counted_otherwise(quantity: Quantity, grounds: Grounds) -> bool:
     return given.numbers.counts_otherwise(quantity) and not any(ground.numbers.states(quantity) for ground in expected)
 
 
-def _unknown_times(reading: Reading, grounds: Grounds) -> Iterator[Signal]:
+def _unknown_times(reading: TextReading, grounds: Grounds) -> Iterator[Signal]:
     for mention in islice(reading.days, MOST_PER_KIND):
         if not any(ground.has_day(mention) for ground in grounds):
             yield Signal("date", mention.shown, 0.85)
@@ -225,7 +225,7 @@ def _unknown_weekdays(text: str, grounds: Grounds) -> Iterator[Signal]:
             yield Signal("weekday", weekday, 0.75)
 
 
-def _unknown_codes(reading: Reading, grounds: Grounds) -> Iterator[Signal]:
+def _unknown_codes(reading: TextReading, grounds: Grounds) -> Iterator[Signal]:
     for link in dict.fromkeys(islice(reading.links, MOST_PER_KIND)):
         if not any(ground.has_link(link) for ground in grounds):
             yield Signal("link", link, 0.9)

@@ -25,7 +25,7 @@ MOST_DAYS = 200
 
 
 @frozen_type
-class Reading:
+class TextReading:
     """A text taken apart into what can be looked up; `bare` is the rest, without links, dates, times and codes."""
 
     bare: str
@@ -37,7 +37,7 @@ class Reading:
 
 
 @frozen_type
-class Material:
+class ValueMaterial:
     """Everything that some values say; `text` is case-folded, `words` squeezed."""
 
     text: str
@@ -84,7 +84,7 @@ class Material:
         return any(float(abs(date - other) // timedelta(minutes=1)) in spans for other in known)
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> TextReading:
     """The text taken apart; its numbers are found as they are asked for."""
     links = tuple(LINK.findall(text))
     days, rest = take_dates(LINK.sub(" ", text) if links else text)
@@ -98,15 +98,15 @@ def read(text: str) -> Reading:
         return " "
 
     bare = IDENTIFIER.sub(lambda match: keep(match[0]), rest)
-    return Reading(bare, links, tuple(days), tuple(clocks), tuple(identifiers), quantities(bare))
+    return TextReading(bare, links, tuple(days), tuple(clocks), tuple(identifiers), quantities(bare))
 
 
-def material(values: Iterable[JsonValue]) -> Material:
+def material(values: Iterable[JsonValue]) -> ValueMaterial:
     """Returns what these values say together."""
     text = _TOKENISED.sub(lambda match: match[1] or "", straight("\n".join(flat(value) for value in values)))
     reading = read(text)
     minutes = frozenset(minute for mention in reading.clocks for minute in mention.minutes)
-    return Material(
+    return ValueMaterial(
         text=text.casefold(),
         words=f" {squeezed(text)} ",
         stems=frozenset(stem(word) for word in WORD.findall(text.replace("-", " ").replace("_", " "))),
@@ -138,12 +138,12 @@ def _parts(text: str) -> list[str]:
     return WORD.findall(text.replace("_", " "))
 
 
-def _same_moments(first: Reading, other: Reading) -> bool:
+def _same_moments(first: TextReading, other: TextReading) -> bool:
     """Returns whether their days and times of day can mean the same, one by one: 3/5 may be either day."""
     pairs = zip((*first.days, *first.clocks), (*other.days, *other.clocks), strict=True)
     return all({*first.days, *first.minutes} & {*second.days, *second.minutes} for first, second in pairs)
 
 
-def _amounts(reading: Reading) -> list[tuple[str, float]]:
+def _amounts(reading: TextReading) -> list[tuple[str, float]]:
     """Returns what its numbers amount to, by kind."""
     return [(number.kind, round(number.values[0] * number.factor, 9)) for number in reading.quantities]

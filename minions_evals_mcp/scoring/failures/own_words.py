@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from minions_evals_mcp.scoring.failures.failed import Signal
-from minions_evals_mcp.scoring.failures.material import Material
+from minions_evals_mcp.scoring.failures.material import ValueMaterial
 from minions_evals_mcp.scoring.failures.mentions import squeezed
 
 FEWEST_PAIRS = 20
@@ -27,7 +27,7 @@ def is_long(text: str) -> bool:
     return next(islice(pairwise(squeezed(text).split()), FEWEST_PAIRS - 1, None), None) is not None
 
 
-def own_wording(text: str, grounds: Sequence[Material]) -> Iterator[Signal]:
+def own_wording(text: str, grounds: Sequence[ValueMaterial]) -> Iterator[Signal]:
     """The signal of a text of which more than half of the pairs of neighbouring words stand nowhere in its grounds."""
     pairs = list(islice(pairwise(squeezed(text).split()), MOST_PAIRS))
     known = {pair for ground in grounds for pair in pairwise(ground.words.split())}

@@ -9,7 +9,7 @@ from jinja2 import nodes
 
 from minions_evals_mcp.scoring.nunjucks.budget import spend_steps
 from minions_evals_mcp.scoring.nunjucks.expressions import Expressions, OwnFilters, looked_up
-from minions_evals_mcp.scoring.nunjucks.frames import Frame, Scope
+from minions_evals_mcp.scoring.nunjucks.frames import Scope, ScopeFrame
 from minions_evals_mcp.scoring.nunjucks.functions import FUNCTIONS
 from minions_evals_mcp.scoring.nunjucks.values import UNDEFINED, JsFunction, JsObject, elements, js_string, truth
 
@@ -18,7 +18,7 @@ MACRO_STEPS = 10
 """What calling a macro costs of a rendering's steps."""
 
 
-class Evaluation:
+class Rendering:
     """One rendering of a template with its variables. What is written goes to the innermost of `_outputs`."""
 
     def __init__(self, variables: Mapping[str, object], own: OwnFilters) -> None:
@@ -58,7 +58,7 @@ class Evaluation:
             case nodes.FilterBlock(filter=last, body=body):
                 self._outputs[-1].append(js_string(self._expressions.filtered(last, self.text(body))))
             case nodes.Block(body=body):
-                with self._scope.within(Frame(self._scope.frame, isolated=True)):
+                with self._scope.within(ScopeFrame(self._scope.frame, isolated=True)):
                     self._each(body)
             case _:
                 raise ValueError(f"{type(node).__name__} is not carried out")
@@ -83,7 +83,7 @@ class Evaluation:
         over = self._value(node.iter) if wanted else UNDEFINED
         names = [name.name for name in _names(node.target)]
         members = list(elements(over, both=len(names) > 1))
-        with self._scope.within(Frame(self._scope.frame)) as frame:
+        with self._scope.within(ScopeFrame(self._scope.frame)) as frame:
             for index, member in enumerate(members):
                 parts = [member] if len(names) == 1 else _parts(member, len(names))
                 frame.values |= dict(zip(names, parts, strict=True))
@@ -92,7 +92,7 @@ class Evaluation:
             if not members:
                 self._each(node.else_)
 
-    def _macro(self, node: nodes.Macro | nodes.CallBlock, around: Frame | None) -> JsFunction:
+    def _macro(self, node: nodes.Macro | nodes.CallBlock, around: ScopeFrame | None) -> JsFunction:
         """A function that writes the body; a macro sees no loop around it, what a call brings sees where it stands."""
         names = [argument.name for argument in node.args]
         defaults = dict(zip(reversed(names), reversed(node.defaults), strict=False))
@@ -100,7 +100,7 @@ class Evaluation:
         def written(*arguments: object, **named: object) -> str:
             spend_steps(MACRO_STEPS)
             given = {**named, **dict(zip(names, arguments, strict=False))}
-            with self._scope.within(Frame(around, isolated=True)) as frame:
+            with self._scope.within(ScopeFrame(around, isolated=True)) as frame:
                 if CALLER in named:
                     frame.values[CALLER] = named[CALLER]
                 for name in names:

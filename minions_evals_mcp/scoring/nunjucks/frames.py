@@ -11,19 +11,19 @@ _ABSENT = object()
 """No frame has the name; one may have it for nothing."""
 
 
-class Frame:
+class ScopeFrame:
     """The names of one loop or macro. A `set` changes the nearest frame that has the name, but none outside an isolated one."""
 
     __slots__ = ("around", "isolated", "values")
 
-    def __init__(self, around: Frame | None = None, *, isolated: bool = False) -> None:
+    def __init__(self, around: ScopeFrame | None = None, *, isolated: bool = False) -> None:
         self.values: dict[str, object] = {}
         self.around = around
         self.isolated = isolated
 
     def lookup(self, name: str) -> object:
         """Returns what the name stands for here or around here."""
-        frame: Frame | None = self
+        frame: ScopeFrame | None = self
         while frame is not None:
             if name in frame.values:
                 return frame.values[name]
@@ -32,7 +32,7 @@ class Frame:
 
     def assign(self, name: str, value: object) -> None:
         """Gives the name that value where it stands already, else here."""
-        frame: Frame | None = self
+        frame: ScopeFrame | None = self
         while frame is not None:
             if frame.values.get(name, UNDEFINED) is not UNDEFINED:
                 frame.values[name] = value
@@ -46,7 +46,7 @@ class Scope:
 
     def __init__(self, variables: Mapping[str, object]) -> None:
         self._variables = dict(variables)
-        self._top = self.frame = Frame()
+        self._top = self.frame = ScopeFrame()
 
     def lookup(self, name: str) -> object:
         """Returns what the name stands for."""
@@ -67,7 +67,7 @@ class Scope:
             self.frame.values[name] = value
 
     @contextmanager
-    def within(self, frame: Frame) -> Generator[Frame]:
+    def within(self, frame: ScopeFrame) -> Generator[ScopeFrame]:
         """The frame is the innermost meanwhile."""
         outer, self.frame = self.frame, frame
         try:

@@ -8,7 +8,7 @@ from functools import partial
 
 from minions_evals_mcp.scoring.nunjucks.budget import spend_characters, spend_steps
 from minions_evals_mcp.scoring.nunjucks.values import UNDEFINED, JsArray, JsFunction, Printed, as_added, js_string
-from minions_evals_mcp.scoring.patterns import Match, Matcher, matcher
+from minions_evals_mcp.scoring.patterns import Matcher, PatternMatch, matcher
 
 _PLACE = re.compile(r"\$(?:([$&`'])|(\d\d?)|<([^>]*)>)")
 Replacement = str | JsFunction
@@ -32,12 +32,12 @@ class JsRegExp(Printed):
         """Returns the same expression, which has found nothing yet."""
         return JsRegExp(self.source, self.flags)
 
-    def first(self, text: str, at: int = 0) -> Match | None:
+    def first(self, text: str, at: int = 0) -> PatternMatch | None:
         """The first match from there on."""
         spend_characters(len(text) - at)
         return self._matcher(text, at) if at <= len(text) else None
 
-    def each(self, text: str) -> Iterator[Match]:
+    def each(self, text: str) -> Iterator[PatternMatch]:
         """Every match, from the left."""
         at = 0
         while (match := self.first(text, at)) is not None:
@@ -100,17 +100,17 @@ class JsRegExp(Printed):
         return f"/{self.source}/{self.flags}"
 
 
-def _groups(match: Match) -> JsArray:
+def _groups(match: PatternMatch) -> JsArray:
     return JsArray([match.group(0), *(UNDEFINED if group is None else group for group in match.groups())])
 
 
-def _replacement(match: Match, text: str, new: Replacement) -> str:
+def _replacement(match: PatternMatch, text: str, new: Replacement) -> str:
     if isinstance(new, JsFunction):
         return js_string(new(*_groups(match), match.start(), text))
     return _PLACE.sub(partial(_in_place, match, text), new)
 
 
-def _in_place(match: Match, text: str, place: re.Match[str]) -> str:
+def _in_place(match: PatternMatch, text: str, place: re.Match[str]) -> str:
     """Returns what `$&`, `$1` and their kind stand for; what names no group stays as it is."""
     sign, number, name = place[1], place[2], place[3]
     if sign:

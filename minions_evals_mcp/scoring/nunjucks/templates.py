@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.outputs import json_texts
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.scoring.nunjucks.budget import budget
 from minions_evals_mcp.scoring.nunjucks.conditions import CONDITIONS
-from minions_evals_mcp.scoring.nunjucks.evaluation import Evaluation
+from minions_evals_mcp.scoring.nunjucks.evaluation import Rendering
 from minions_evals_mcp.scoring.nunjucks.expressions import OwnFilters
 from minions_evals_mcp.scoring.nunjucks.filters import FILTERS, WITH_NAMES
 from minions_evals_mcp.scoring.nunjucks.functions import FUNCTIONS, OF_CYCLER
@@ -79,7 +79,7 @@ def rendered(
     try:
         with budget():
             body = _compiled(template, frozenset(own), prompt=prompt).body
-            return Evaluation({name: as_js(value) for name, value in variables.items()}, own).text(body)
+            return Rendering({name: as_js(value) for name, value in variables.items()}, own).text(body)
     except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise BadInputError(f"the template cannot be rendered: {error}.", remedy="Check its variables.") from None
 

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions.table import check_all, needs
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Evidence, Need, Subject, Unchecked
-from minions_evals_mcp.scoring.max_score import MaxScore, OutputScores, Selection, select
+from minions_evals_mcp.scoring.max_score import MaxScore, OutputScores, SelectedOutput, select
 from minions_evals_mcp.scoring.verdicts.expected import expected_needs, meets
 
 V = TypeVar("V")
@@ -36,7 +36,7 @@ def answered_alone(page: Sequence[Examination[V]]) -> list[V] | None:
     return [examination.answer(NO_EVIDENCE) for examination in page]
 
 
-class Checks(NamedTuple):
+class OutputChecks(NamedTuple):
     """One output with the assertions that it is to pass together, from that aggregate on where there is a threshold.
 
     `by_all`: somebody looks at the result of every one, so that a single failed one decides nothing. `asking`: whether
@@ -96,7 +96,7 @@ class Contest(NamedTuple):
         """Returns what the assertions need of the outside for all outputs."""
         return [need for subject in self.subjects for need in needs(self.assertions, subject)]
 
-    def answer(self, evidence: Evidence = NO_EVIDENCE) -> Selection | Spoilt | Unchecked:
+    def answer(self, evidence: Evidence = NO_EVIDENCE) -> SelectedOutput | Spoilt | Unchecked:
         """The selected output and how each stands; `Unchecked` where there is nothing to choose by."""
         scores: list[OutputScores] = []
         for index, subject in enumerate(self.subjects):

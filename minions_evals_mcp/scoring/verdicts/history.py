@@ -96,7 +96,7 @@ def likeness(texts: Compared, similarities: Sequence[float] | str, *, tokens: tu
 
 
 @frozen_type
-class Sample:
+class RunSample:
     """A run as its successors are compared with it.
 
     `score` is its similarity, under a rubric the rubric's fraction; `measured` names what it was scored with.
@@ -116,10 +116,10 @@ def sample(
     decided_by: DecidedBy,
     digests: Digests,
     output: Json,
-) -> Sample:
+) -> RunSample:
     """Returns what successors see of a run: its similarity where it has one and no rubric decided, else its score's fraction."""
     by_fraction = decided_by == "rubric_threshold" or (semantic_score is None and digests.embedder is None)
-    return Sample(
+    return RunSample(
         passed=passed,
         score=fraction if by_fraction else semantic_score,
         length=text_length(output),
@@ -128,31 +128,31 @@ def sample(
 
 
 @frozen_type
-class Standing:
+class HistoryStanding:
     """The relation of a run to its history; the gravest type first. `flipped`: passed last time, fails now."""
 
     regression_types: tuple[RegressionType, ...] = ()
     flipped: bool = False
 
 
-def standing(now: Sample, earlier: Sequence[Sample]) -> Standing:
+def standing(now: RunSample, earlier: Sequence[RunSample]) -> HistoryStanding:
     """The run against the earlier ones, newest first; without any nothing is a regression."""
     if not earlier:
-        return Standing()
+        return HistoryStanding()
     rules: tuple[tuple[RegressionType, bool], ...] = (
         ("FAILED", _failed(now, earlier)),
         ("SCORE_DROP", _score_dropped(now, earlier)),
         ("LENGTH_CHANGE", _length_changed(now, earlier)),
     )
-    return Standing(tuple(name for name, holds in rules if holds), earlier[0].passed and not now.passed)
+    return HistoryStanding(tuple(name for name, holds in rules if holds), earlier[0].passed and not now.passed)
 
 
-def _failed(now: Sample, earlier: Sequence[Sample]) -> bool:
+def _failed(now: RunSample, earlier: Sequence[RunSample]) -> bool:
     """Fails, though more than 80 % of the earlier runs passed."""
     return not now.passed and 10 * sum(earlier_sample.passed for earlier_sample in earlier) > 8 * len(earlier)
 
 
-def _score_dropped(now: Sample, earlier: Sequence[Sample]) -> bool:
+def _score_dropped(now: RunSample, earlier: Sequence[RunSample]) -> bool:
     """The score lies more than 10 % below the mean of the earlier ones that were measured alike."""
     scores = [
         earlier_sample.score
@@ -162,7 +162,7 @@ def _score_dropped(now: Sample, earlier: Sequence[Sample]) -> bool:
     return bool(scores) and now.score is not None and now.score < 0.9 * fsum(scores) / len(scores) - SLACK
 
 
-def _length_changed(now: Sample, earlier: Sequence[Sample]) -> bool:
+def _length_changed(now: RunSample, earlier: Sequence[RunSample]) -> bool:
     """The length differs by more than 30 % from the mean; from a mean of 0 by anything."""
     total, count = sum(earlier_sample.length for earlier_sample in earlier), len(earlier)
     return 10 * abs(now.length * count - total) > 3 * total

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import parsed
 from minions_evals_mcp.scoring.checks import Aggregate, Subject
-from minions_evals_mcp.scoring.verdicts.examination import Checks
+from minions_evals_mcp.scoring.verdicts.examination import OutputChecks
 
 MOST_FACTS, MOST_WORDS = 6, 12
 _FACT = re.compile(
@@ -23,7 +23,7 @@ _WORDS = re.compile(r"\S+")
 
 def passes(assertions: Sequence[Assertion], text: str) -> bool | None:
     """Returns whether the text passes all of them; None where one cannot be carried out on the text alone."""
-    result = Checks(assertions, Subject(text, value=_value(text))).answer()
+    result = OutputChecks(assertions, Subject(text, value=_value(text))).answer()
     return result.passed if isinstance(result, Aggregate) else None
 
 

@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers.run_summary import Bounds, RunSummary
+from minions_evals_mcp.engine.answers.run_summary import PassRateBounds, RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.engine.licences.standing import JudgeStanding
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
@@ -175,7 +175,7 @@ def _short(interval: JsonValue) -> JsonValue:
     return [float(f"{number:.3g}") if isinstance(number, float) else number for number in numbers]
 
 
-def _bounds(summary: RunSummary) -> Bounds | None:
+def _bounds(summary: RunSummary) -> PassRateBounds | None:
     """The bounds of the pass rate; none where all was scored, for then they are the rate itself."""
     bounds = summary.bounds
     return None if bounds is None or bounds.worst == bounds.best else bounds

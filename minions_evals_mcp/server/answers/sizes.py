@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.plain import printable
-from minions_evals_mcp.server.edge.answer import Answer
+from minions_evals_mcp.server.edge.answer import ToolAnswer
 from minions_evals_mcp.server.edge.argument_types import Detail
 
 Json = dict[str, JsonValue]
@@ -31,7 +31,7 @@ LONGEST_SPARED = 1_200
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class SizeLimits:
     """The size that an answer may have: bytes of its text as it stands on the wire, characters of one string, entries of one list.
 
     The structured content says the same once more, so a whole result has at most twice as many characters.
@@ -42,7 +42,7 @@ class Budget:
     entries: int
 
 
-BUDGETS: dict[Detail, Budget] = {"summary": Budget(4_600, 300, 12), "full": Budget(18_000, 6_000, 200)}
+BUDGETS: dict[Detail, SizeLimits] = {"summary": SizeLimits(4_600, 300, 12), "full": SizeLimits(18_000, 6_000, 200)}
 WHOLE = BUDGETS["full"]
 
 
@@ -67,7 +67,7 @@ SHORT = Shape()
 UNPAGED = Pages()
 
 
-def answered(answer: Answer, *, shape: Shape = SHORT, pages: Pages = UNPAGED) -> CallToolResult:
+def answered(answer: ToolAnswer, *, shape: Shape = SHORT, pages: Pages = UNPAGED) -> CallToolResult:
     """The result that says the answer, its summary first: as compact text and structured, each complete."""
     vet_fields(shape.fields, [str(info.alias) for info in type(answer).model_fields.values()], "this answer")
     chosen = {
@@ -87,12 +87,12 @@ def text_of(wire: Json) -> str:
     )
 
 
-def fitted(wire: Json, budget: Budget, *, offset: int = 0, pages: Pages = UNPAGED) -> Json:
+def fitted(wire: Json, budget: SizeLimits, *, offset: int = 0, pages: Pages = UNPAGED) -> Json:
     """As much of it as the budget holds: shorter pages first, then shorter texts. What is left out is said."""
     return _fitted(wire, budget, offset=offset, pages=pages)[0]
 
 
-def _fitted(answer_wire: Json, budget: Budget, *, offset: int, pages: Pages) -> tuple[Json, str]:
+def _fitted(answer_wire: Json, budget: SizeLimits, *, offset: int, pages: Pages) -> tuple[Json, str]:
     """Returns what fits, and its text, which is how that is known."""
     size = max((len(_listed(answer_wire, name)) for name in pages.names), default=0)
     longest = size
@@ -187,7 +187,7 @@ def _shortened(text: str, most: int) -> str:
     return text if len(text) <= len(cut) else cut
 
 
-def readable_in_parts(answer: Answer, detail: Detail) -> CallToolResult:
+def readable_in_parts(answer: ToolAnswer, detail: Detail) -> CallToolResult:
     """The answer; where it was shortened it says that the whole can be read from its first character on."""
     result = answered(answer, shape=Shape(detail))
     if (result.structured_content or {}).get("truncated"):

@@ -13,7 +13,7 @@ Object = Annotated[SerializeAsAny[BaseModel] | dict[str, JsonValue], WithJsonSch
 Objects = Sequence[Object]
 
 
-class Answer(BaseModel):
+class ToolAnswer(BaseModel):
     """The fields of every answer: the summary, whether something was shortened, where the rest begins, what to do next."""
 
     model_config = ConfigDict(

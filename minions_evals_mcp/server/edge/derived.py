@@ -20,7 +20,7 @@ from minions_evals_mcp.server.edge.argument_types import (
     QuickWait,
     Wait,
 )
-from minions_evals_mcp.server.edge.guard import Arguments
+from minions_evals_mcp.server.edge.guard import ToolArguments
 from minions_evals_mcp.server.edge.schemas import Schema, schema_of
 
 R = TypeVar("R", bound=BaseModel)
@@ -30,7 +30,7 @@ _UNSAID = frozenset({"pattern", "minLength", "maxLength", "minItems", "minimum",
 """Bounds that a host is not told: it pays for every word, and a refusal names them."""
 
 
-class Derived(Arguments):
+class DerivedArguments(ToolArguments):
     """Arguments with the fields of an operation's request."""
 
     operation: ClassVar[Operation]
@@ -49,13 +49,13 @@ class Derived(Arguments):
         return self
 
 
-class Waiting(Derived):
+class WaitingArguments(DerivedArguments):
     """Arguments of an operation that goes on as a job."""
 
     wait_seconds: QuickWait = None
 
 
-class Starting(Waiting):
+class Starting(WaitingArguments):
     """Arguments of an operation that goes on as a job, and whose cost can be estimated."""
 
     dry_run: Dry = False
@@ -67,7 +67,7 @@ class Paged(Starting):
     limit: Limit = 5
 
 
-class Detailed(Derived):
+class Detailed(DerivedArguments):
     """Arguments of an operation whose answer is short or whole."""
 
     detail: Detail = "summary"
@@ -95,7 +95,16 @@ class Followed(Browsed):
     fields: Fields = []
 
 
-_BASES: tuple[type[Derived], ...] = (Derived, Waiting, Starting, Paged, Detailed, Browsed, Timed, Followed)
+_BASES: tuple[type[DerivedArguments], ...] = (
+    DerivedArguments,
+    WaitingArguments,
+    Starting,
+    Paged,
+    Detailed,
+    Browsed,
+    Timed,
+    Followed,
+)
 
 
 def beside(operation: Operation) -> frozenset[str]:
@@ -112,7 +121,7 @@ def beside(operation: Operation) -> frozenset[str]:
 
 
 @cache
-def arguments_of(name: str) -> type[Derived]:
+def arguments_of(name: str) -> type[DerivedArguments]:
     """The arguments of the tool of that name."""
     operation = offered_as("mcp", name)
     base = next(base for base in _BASES if base.model_fields.keys() == beside(operation))
@@ -127,10 +136,10 @@ def _field(offered: OfferedField) -> tuple[Any, Any]:
     return Annotated[offered.annotation, told], ... if offered.required else offered.default
 
 
-def told_schema(arguments: type[Arguments]) -> Schema:
+def told_schema(arguments: type[ToolArguments]) -> Schema:
     """The schema that hosts are told, in few words: what a name says, bounds on texts and the inside of nested values are left out."""
     schema = schema_of(arguments)
-    if not issubclass(arguments, Derived):
+    if not issubclass(arguments, DerivedArguments):
         return schema
     told = cast("Schema", schema["properties"])
     lean: Schema = {}

@@ -48,7 +48,7 @@ SHOWN = 60
 """So much of a refused value is quoted."""
 
 
-class Arguments(ArgModelBase):
+class ToolArguments(ArgModelBase):
     """A tool's arguments: camelCase on the wire, unknown names refused, handed to the tool as one value."""
 
     model_config = ConfigDict(
@@ -79,7 +79,7 @@ class StrictTool(Tool):
     """A tool that refuses what it does not know, and whose every refusal says what to do next."""
 
     work: Work = Field(exclude=True)
-    taken: Callable[[], type[Arguments]] = Field(exclude=True)
+    taken: Callable[[], type[ToolArguments]] = Field(exclude=True)
     """The type of its arguments, made or imported at the first call."""
     store: Path | None = Field(default=None, exclude=True)
 
@@ -130,7 +130,7 @@ def strict_tool(
     *,
     name: str,
     description: str,
-    arguments: Callable[[], type[Arguments]],
+    arguments: Callable[[], type[ToolArguments]],
     schemas: Schemas,
     annotations: ToolAnnotations,
     work: Work,
@@ -144,7 +144,7 @@ def strict_tool(
         title=annotations.title,
         description=description,
         parameters=schemas.arguments,
-        fn_metadata=FuncMetadata(arg_model=Arguments, output_schema=schemas.answer),
+        fn_metadata=FuncMetadata(arg_model=ToolArguments, output_schema=schemas.answer),
         is_async=True,
         context_kwarg=None,
         annotations=annotations,

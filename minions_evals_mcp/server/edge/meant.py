@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from minions_evals_mcp.server.edge.guard import Arguments
+from minions_evals_mcp.server.edge.guard import ToolArguments
 
 if TYPE_CHECKING:
     from minions_evals_mcp.operations.engine import Engine
 
-A = TypeVar("A", bound=Arguments)
+A = TypeVar("A", bound=ToolArguments)
 
 
 async def with_meant_ids(engine: Engine, request: A) -> A:
@@ -19,7 +19,7 @@ async def with_meant_ids(engine: Engine, request: A) -> A:
     return await with_whole_ids(engine, request)
 
 
-def read_as(request: Arguments, meant: Arguments) -> dict[str, str]:
+def read_as(request: ToolArguments, meant: ToolArguments) -> dict[str, str]:
     """What was given for each id that was written out, with the whole id."""
     return {
         given: whole

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import strawberry
 
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.session.opened import ServerSession
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """The context of a resolver."""
 
-    session: Session
+    session: ServerSession
 
 
 Info = strawberry.Info[Context, None]

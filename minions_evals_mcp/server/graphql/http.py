@@ -24,7 +24,7 @@ from minions_evals_mcp.server.graphql.context import Context
 from minions_evals_mcp.server.graphql.document_limits import MAX_BODY_BYTES, body_problem
 from minions_evals_mcp.server.graphql.ide_page import ide_page
 from minions_evals_mcp.server.graphql.schema import graphql_schema
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.session.opened import ServerSession
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -35,7 +35,7 @@ PATH = "/graphql"
 class _Api(GraphQL[Context, None]):
     """Resolvers' context and errors in our words: `extensions.code` for programs, the message for people."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ServerSession) -> None:
         super().__init__(
             graphql_schema(),
             graphql_ide=None,
@@ -89,7 +89,7 @@ def _with(error: GraphQLError, message: str, extensions: dict[str, str]) -> Grap
 class GraphQLDoor:
     """The API for callers whose `Host` and `Origin` are answered here."""
 
-    def __init__(self, session: Session, security: TransportSecuritySettings, *, with_ide: bool) -> None:
+    def __init__(self, session: ServerSession, security: TransportSecuritySettings, *, with_ide: bool) -> None:
         self._api: ASGIApp = _Api(session)
         self._with_ide = with_ide
         self._security = TransportSecurityMiddleware(security)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minions_evals_mcp.server.edge.answer import Answer, Objects
+from minions_evals_mcp.server.edge.answer import Objects, ToolAnswer
 
 
-class IndexAnswer(Answer):
+class IndexAnswer(ToolAnswer):
     """The stored records: how many records of each type, the newest runs, and where the rest is read."""
 
     records: dict[str, int]
@@ -16,7 +16,7 @@ class IndexAnswer(Answer):
     templates: Sequence[str]
 
 
-class ResultsAnswer(Answer):
+class ResultsAnswer(ToolAnswer):
     """A page of a run's results: the failed first, the lowest score first."""
 
     run_id: str
@@ -24,7 +24,7 @@ class ResultsAnswer(Answer):
     results: Objects
 
 
-class OutboxAnswer(Answer):
+class OutboxAnswer(ToolAnswer):
     """The notifications of integrations, newest first, and how far that is."""
 
     waiting: Objects

@@ -11,7 +11,7 @@ from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.server.edge.argument_types import LISTED, MESSAGE, RUN
 from minions_evals_mcp.server.edge.guard import EvalsServer, is_text
 from minions_evals_mcp.server.resources import addresses
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.session.opened import ServerSession
 
 MOST = 100
 """The protocol allows no more values."""
@@ -30,7 +30,7 @@ FIXED: Mapping[tuple[str, str], tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def register_completion(server: EvalsServer, session: Session) -> None:
+def register_completion(server: EvalsServer, session: ServerSession) -> None:
     """Answers `completion/complete`."""
 
     @server.completion()
@@ -59,7 +59,7 @@ def _kind(ref: PromptReference | ResourceTemplateReference, name: str, given: Ma
     return kind if kind in LISTED else None
 
 
-async def _ids(session: Session, kind: str | None, typed: str) -> Completion:
+async def _ids(session: ServerSession, kind: str | None, typed: str) -> Completion:
     if kind is None or not is_text(typed):
         return _completion([])
     try:

@@ -42,8 +42,8 @@ FULL = Shape("full")
 
 async def index(call: Call) -> str:
     """Returns how many records of each type there are, and the newest runs."""
-    counts = await views.counts(call.engine, LISTED)
-    newest = [_run_line(job) for job in await runs.newest(call.engine, NEWEST)]
+    counts, jobs = await views.overview(call.engine, LISTED, newest=NEWEST)
+    newest = [_run_line(job) for job in jobs]
     answer = IndexAnswer(
         summary=f"{sum(counts.values())} records of {len(counts)} types; {len(newest)} newest runs",
         records=counts,

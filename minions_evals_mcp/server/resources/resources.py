@@ -16,7 +16,7 @@ from minions_evals_mcp.server.edge.guard import EvalsServer, crash_told
 from minions_evals_mcp.server.edge.refusals import refusal
 from minions_evals_mcp.server.resources import addresses
 from minions_evals_mcp.server.session.calls import Call
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.session.opened import ServerSession
 
 JSON = "application/json"
 MARKDOWN = "text/markdown"
@@ -25,7 +25,7 @@ ANY_ID = ResourceSecurity(exempt_params={"id", "type", "name", "status", "limit"
 Reading = Callable[[ModuleType, Call], Awaitable[str]]
 
 
-def register_resources(server: EvalsServer, session: Session) -> None:
+def register_resources(server: EvalsServer, session: ServerSession) -> None:
     """Offers every resource; the more particular addresses come first, for the first that fits is read."""
     read = partial(_read, session)
     _register_whole(server, read)
@@ -118,7 +118,7 @@ def _register_records(server: EvalsServer, read: Read) -> None:
     _ = (schema, skill, record)
 
 
-async def _read(session: Session, name: str, reading: Reading) -> str:
+async def _read(session: ServerSession, name: str, reading: Reading) -> str:
     """The text of a resource; the module that makes it is imported at the first read. Raises `ResourceError` only."""
     try:
         with ungrouped():

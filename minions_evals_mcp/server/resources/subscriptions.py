@@ -25,24 +25,24 @@ from minions_evals_mcp.server.edge.guard import EvalsServer, connection_of
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.edge.refusals import as_protocol_error
 from minions_evals_mcp.server.resources.addresses import touched
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.session.opened import ServerSession
 
 if TYPE_CHECKING:
-    from minions_evals_mcp.store.queries.changes import Changes, Look
+    from minions_evals_mcp.store.queries.changes import Changes, StoreState
 
 LOOKED_S = 0.1
 MOST = 1000
 """So many addresses one connection of the 2025 era may subscribe to."""
 
 
-class Watch:
+class StoreWatch:
     """Looks at the store while somebody listens, and publishes the addresses that changed."""
 
-    def __init__(self, session: Session, bus: InMemorySubscriptionBus) -> None:
+    def __init__(self, session: ServerSession, bus: InMemorySubscriptionBus) -> None:
         self._session = session
         self._bus = bus
         self._listeners = 0
-        self._seen: Look | None = None
+        self._seen: StoreState | None = None
         self._wanted = anyio.Event()
 
     @property
@@ -83,7 +83,7 @@ class Watch:
         for address in touched(changes):
             await self._bus.publish(ResourceUpdated(uri=address))
 
-    async def _look(self, seen: Look | None) -> tuple[Look, Changes]:
+    async def _look(self, seen: StoreState | None) -> tuple[StoreState, Changes]:
         engine = await self._session.engine()
         from minions_evals_mcp.store.queries import changes  # noqa: PLC0415  the store's modules come with the engine
 
@@ -131,9 +131,9 @@ class _Connection2025:
 class Subscriptions:
     """`subscriptions/listen` of the 2026 era and `resources/subscribe` of the 2025 era, over one watch."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ServerSession) -> None:
         self.bus = InMemorySubscriptionBus()
-        self._watch = Watch(session, self.bus)
+        self._watch = StoreWatch(session, self.bus)
         self._listen = ListenHandler(self.bus)
         self._tasks: TaskGroup | None = None
 

@@ -20,7 +20,7 @@ QUIET_S = 1.0
 """A host lists tools first: until a tool is called, so much of the start is left to that, on a loaded machine too."""
 
 
-class Session:
+class ServerSession:
     """One server's engine and runs; `target` is what the operator named to make outputs, `store` the file, if they did.
 
     `opening` gives the engine: importing it takes a quarter of a second, so it begins after the first requests.
@@ -60,7 +60,7 @@ class Session:
         return self._runs
 
     @asynccontextmanager
-    async def open(self) -> AsyncGenerator[Session]:
+    async def open(self) -> AsyncGenerator[ServerSession]:
         """Keeps the engine and its runs for as long as the server serves; a run that is under way then is resumable."""
         assert self._engine is None, "a session serves one server at a time"
         self._wanted, self._ready, self._closing = anyio.Event(), anyio.Event(), anyio.Event()

@@ -8,12 +8,12 @@ from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.request_fields import Names
 from minions_evals_mcp.domain.values import Timestamp
-from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
+from minions_evals_mcp.server.edge.answer import Object, Objects, ToolAnswer
 from minions_evals_mcp.server.edge.argument_types import Cursor, Detail, Id, Limit
-from minions_evals_mcp.server.edge.guard import Arguments
+from minions_evals_mcp.server.edge.guard import ToolArguments
 
 
-class GetStatistics(Arguments):
+class GetStatistics(ToolArguments):
     """get_statistics"""
 
     test_case_id: Annotated[
@@ -41,7 +41,7 @@ class GetStatistics(Arguments):
         return self
 
 
-class FailuresAnswer(Answer):
+class FailuresAnswer(ToolAnswer):
     """Causes of a run's failures, then eval-failures, each with class, cause and evidence; `spent` by this call."""
 
     causes: Objects = []
@@ -50,7 +50,7 @@ class FailuresAnswer(Answer):
     estimate: Object | None = None
 
 
-class PromotedAnswer(Answer):
+class PromotedAnswer(ToolAnswer):
     """The test case that was made, and its checks."""
 
     test_case_id: str = ""
@@ -65,7 +65,7 @@ class PromotedAnswer(Answer):
     asked_before: list[str] = []
 
 
-class TrendAnswer(Answer):
+class TrendAnswer(ToolAnswer):
     """The direction of a benchmark's series; `points` are oldest first."""
 
     benchmark_id: str = ""
@@ -93,7 +93,7 @@ class TrendAnswer(Answer):
     spent_usd: float = 0
 
 
-class AuditAnswer(Answer):
+class AuditAnswer(ToolAnswer):
     """The findings of cheats and mutants; rates are 0–1, `cases` those of the benchmark with holes, the worst first."""
 
     audit_id: str = ""
@@ -120,7 +120,7 @@ class AuditAnswer(Answer):
     cases: Objects = []
 
 
-class PlanAnswer(Answer):
+class PlanAnswer(ToolAnswer):
     """The sample that finds a difference: `unitsNeeded` cases or groups (`unit`), or `trialsNeeded` trials of those at hand."""
 
     benchmark_id: str = ""
@@ -138,7 +138,7 @@ class PlanAnswer(Answer):
     is_bound: bool = False
 
 
-class StatisticsAnswer(Answer):
+class StatisticsAnswer(ToolAnswer):
     """Figures of a test case (`passRate` 0–100, `avgScore` 0–1), of a prompt's or skill's test cases, or of a branch and its case."""
 
     test_case_id: str = ""

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from minions_evals_mcp.domain.request_fields import Names
-from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
+from minions_evals_mcp.server.edge.answer import Object, Objects, ToolAnswer
 from minions_evals_mcp.server.edge.argument_types import LISTED, SAVED_AT_ONCE, Cursor, Detail, Fields, Id, Json, Limit
-from minions_evals_mcp.server.edge.guard import Arguments
+from minions_evals_mcp.server.edge.guard import ToolArguments
 
 
-class ListRecords(Arguments):
+class ListRecords(ToolArguments):
     """list_records"""
 
     type: Literal[LISTED]  # pyright: ignore[reportInvalidTypeForm]  the names stand in one place
@@ -22,7 +22,7 @@ class ListRecords(Arguments):
     fields: Fields = []
 
 
-class GetRecord(Arguments):
+class GetRecord(ToolArguments):
     """get_record"""
 
     id: Annotated[Id, Names(("record",))]
@@ -31,7 +31,7 @@ class GetRecord(Arguments):
     cursor: Annotated[Cursor | None, Field(description="Read the record's JSON text from here on")] = None
 
 
-class Follows(Arguments):
+class Follows(ToolArguments):
     """A newer prompt version follows an older one."""
 
     source_id: Id
@@ -50,7 +50,7 @@ RECORDS = (
 """The shape in words: Codex drops examples, and no host shows what an array holds."""
 
 
-class SaveRecords(Arguments):
+class SaveRecords(ToolArguments):
     """save_records"""
 
     records: Annotated[
@@ -77,19 +77,19 @@ class SaveRecords(Arguments):
     )
 
 
-class DeleteRecord(Arguments):
+class DeleteRecord(ToolArguments):
     """delete_record"""
 
     id: Id
 
 
-class RecordsAnswer(Answer):
+class RecordsAnswer(ToolAnswer):
     """A page of records."""
 
     records: Objects = []
 
 
-class RecordAnswer(Answer):
+class RecordAnswer(ToolAnswer):
     """One record, and what it is linked to."""
 
     record: Object | None = None
@@ -99,7 +99,7 @@ class RecordAnswer(Answer):
     part: str = ""
 
 
-class SavedAnswer(Answer):
+class SavedAnswer(ToolAnswer):
     """The number of records that were new, changed, or said what was kept already."""
 
     new: int = 0
@@ -108,7 +108,7 @@ class SavedAnswer(Answer):
     ids: list[str] = []
 
 
-class DeletedAnswer(Answer):
+class DeletedAnswer(ToolAnswer):
     """The record that is hidden now."""
 
     id: str

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from minions_evals_mcp.server.edge.answer import Answer, Object
+from minions_evals_mcp.server.edge.answer import Object, ToolAnswer
 from minions_evals_mcp.server.edge.argument_types import Id, Json
-from minions_evals_mcp.server.edge.guard import Arguments
+from minions_evals_mcp.server.edge.guard import ToolArguments
 
 
-class SendMessage(Arguments):
+class SendMessage(ToolArguments):
     """send_message"""
 
     type: Literal[
@@ -22,7 +22,7 @@ class SendMessage(Arguments):
     from_agent_id: Annotated[Id | None, Field(description="Told in the outbox how it ended")] = None
 
 
-class ApprovalAnswer(Answer):
+class ApprovalAnswer(ToolAnswer):
     """The decision as it is kept."""
 
     id: str
@@ -35,7 +35,7 @@ class ApprovalAnswer(Answer):
     judge: Object | None = None
 
 
-class ReceiptAnswer(Answer):
+class ReceiptAnswer(ToolAnswer):
     """The state of a message; `agentRunning` says whether somebody is there to carry it out."""
 
     id: str

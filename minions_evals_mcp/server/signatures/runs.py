@@ -6,16 +6,16 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, JsonValue
 
-from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
+from minions_evals_mcp.server.edge.answer import Object, Objects, ToolAnswer
 from minions_evals_mcp.server.edge.argument_types import (
     Id,
     Limit,
     Name,
 )
-from minions_evals_mcp.server.edge.guard import Arguments
+from minions_evals_mcp.server.edge.guard import ToolArguments
 
 
-class Judgment(Arguments):
+class Judgment(ToolArguments):
     """One criterion's score."""
 
     criterion_id: Id
@@ -24,19 +24,19 @@ class Judgment(Arguments):
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
-class AnsweredPacket(Arguments):
+class PacketAnswer(ToolArguments):
     """All judgments of one request."""
 
     digest: Annotated[str, Field(min_length=1, max_length=80)]
     judgments: Annotated[list[Judgment], Field(min_length=1, max_length=100)]
 
 
-class SubmitJudgments(Arguments):
+class SubmitJudgments(ToolArguments):
     """submit_judgments"""
 
     run_id: Id
     judged_by: Annotated[Name | None, Field(description="Your agent's id; else your client's name")] = None
-    packets: Annotated[list[AnsweredPacket], Field(min_length=1, max_length=50)]
+    packets: Annotated[list[PacketAnswer], Field(min_length=1, max_length=50)]
     limit: Limit = 5
 
 
@@ -46,7 +46,7 @@ COMPARISON = "B beside A. maxScore counts the cases where max-score selects A's 
 VERDICT = "passed: the threshold is reached. regression: new, not-recovered, fall or none, with its evidence"
 
 
-class RunAnswer(Answer):
+class RunAnswer(ToolAnswer):
     """The state of a run. `outcomes` counts units (case × trial); `open` are not done yet."""
 
     SAID: ClassVar = frozenset({"units", "open", "outcomes"})

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
+from minions_evals_mcp.server.edge.answer import Object, Objects, ToolAnswer
 from minions_evals_mcp.server.edge.argument_types import ROWS_AT_ONCE, Cursor, Detail, Json, Name
-from minions_evals_mcp.server.edge.guard import Arguments
+from minions_evals_mcp.server.edge.guard import ToolArguments
 
 Rows = Annotated[list[Json], Field(min_length=1, max_length=ROWS_AT_ONCE)]
 
@@ -16,7 +16,7 @@ Rows = Annotated[list[Json], Field(min_length=1, max_length=ROWS_AT_ONCE)]
 Table = Annotated[list[Json], Field(min_length=1, max_length=2000)]
 
 
-class ScoreOutputs(Arguments):
+class ScoreOutputs(ToolArguments):
     """score_outputs"""
 
     rows: (
@@ -29,6 +29,10 @@ class ScoreOutputs(Arguments):
     table: Annotated[Table, Field(description="Rows {column: cell}: a score card")] | None = None
     run_id: Annotated[Name | None, Field(description="A benchmark-run: its score card")] = None
     columns: Annotated[list[Name], Field(max_length=50, description="Of the card; else the last")] = []
+    code: Annotated[
+        Annotated[str, Field(min_length=1, max_length=20_000)] | None,
+        Field(description="Python that scores `data` (the rows) instead and returns {score}; confined"),
+    ] = None
     compare_table: Table | None = None
     compare_run_id: Annotated[Name | None, Field(description="The run before")] = None
     cursor: Cursor | None = None
@@ -41,12 +45,14 @@ class ScoreOutputs(Arguments):
             raise ValueError("give exactly one of rows, picks, table, runId")
         if (self.compare_table or self.compare_run_id) and not (self.table or self.run_id):
             raise ValueError("compareTable and compareRunId go with table or runId")
+        if self.code is not None and (self.columns or not (self.table or self.run_id)):
+            raise ValueError("code: it scores a table or runId as a whole, without columns")
         if self.compare_table and self.compare_run_id:
             raise ValueError("give compareTable or compareRunId, not both")
         return self
 
 
-class ScoresAnswer(Answer):
+class ScoresAnswer(ToolAnswer):
     """Verdicts of rows, selections of picks, or the card of a table; nothing is kept."""
 
     results: Objects = []

@@ -29,7 +29,7 @@ OPEN = frozenset({"running", "awaiting-judgments"})
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TaskState:
     """The state of the work; `detail` is what goes with the status: a result, an error, or the requests that wait."""
 
     id: str
@@ -50,7 +50,7 @@ class Task:
 class TaskBoard(Protocol):
     """The board behind the handles."""
 
-    async def find(self, task_id: str, ctx: Asker) -> Task | None:
+    async def find(self, task_id: str, ctx: Asker) -> TaskState | None:
         """The task under that id, as the client that asks can follow it."""
         ...
 
@@ -116,12 +116,12 @@ class Tasks(Extension):
             await self._board.cancel(task.id)
         return {"resultType": "complete"}
 
-    async def _task(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> Task:
+    async def _task(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> TaskState:
         require_client_extension(ctx, EXTENSION)
         _vet_name(ctx, params.task_id)
         return await self._known(ctx, params.task_id)
 
-    async def _known(self, ctx: Asker, task_id: str) -> Task:
+    async def _known(self, ctx: Asker, task_id: str) -> TaskState:
         with as_protocol_error():
             task = await self._board.find(task_id, ctx)
         if task is None:

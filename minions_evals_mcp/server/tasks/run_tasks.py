@@ -11,8 +11,8 @@ from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations.table import offers
 from minions_evals_mcp.server.session.callers import person_of
 from minions_evals_mcp.server.session.calls import Call
-from minions_evals_mcp.server.session.opened import Session
-from minions_evals_mcp.server.tasks.extension import Asker, Json, Status, Task
+from minions_evals_mcp.server.session.opened import ServerSession
+from minions_evals_mcp.server.tasks.extension import Asker, Json, Status, TaskState
 
 AWAITING = "awaiting-judgments"
 STARTING = frozenset(name for name, operation in offers("mcp").items() if operation.long_running)
@@ -22,12 +22,12 @@ STARTING = frozenset(name for name, operation in offers("mcp").items() if operat
 class RunBoard:
     """The runs of a session, as tasks. One that waits for a person asks a client that shows forms, one output after the other."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ServerSession) -> None:
         self._session = session
         self._declined: set[str] = set()
         self._names: dict[str, str] = {}
 
-    async def find(self, task_id: str, ctx: Asker) -> Task | None:
+    async def find(self, task_id: str, ctx: Asker) -> TaskState | None:
         """The run under that id; its result is what the tool would have answered."""
         from minions_evals_mcp.server.tools.running import Shape, run_answer  # noqa: PLC0415  it needs the engine's modules
 
@@ -46,7 +46,7 @@ class RunBoard:
             detail["inputRequests"] = asked
         elif status == "completed":
             detail["result"] = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
-        return Task(job.id, status, str(result_wire["summary"]), job.created_at, job.updated_at, detail)
+        return TaskState(job.id, status, str(result_wire["summary"]), job.created_at, job.updated_at, detail)
 
     async def _asked(self, job: get_run.Job, ctx: Asker) -> Json:
         """The question about the next output that a person judges; none where nobody can be asked, or somebody declined."""

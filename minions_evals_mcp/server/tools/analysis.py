@@ -17,7 +17,7 @@ from minions_evals_mcp.operations import detect_trend as trends
 from minions_evals_mcp.operations import promote_failure as promoting
 from minions_evals_mcp.presentation.verdict_words import trend_heading
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.edge.derived import Derived, Detailed, Timed
+from minions_evals_mcp.server.edge.derived import DerivedArguments, Detailed, Timed
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import (
@@ -83,7 +83,7 @@ def _failure(record: Record[EvalFailure]) -> Json:
     return {"id": record.id, **wire_fields(record.fields)}
 
 
-async def promote_failure(call: Call, arguments: Derived) -> CallToolResult:
+async def promote_failure(call: Call, arguments: DerivedArguments) -> CallToolResult:
     """The test case that was made of the failure."""
     promotion = await promoting.run(call.engine, arguments.request(promoting.Request))
     checks = len(promotion.assertions)

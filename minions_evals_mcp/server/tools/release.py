@@ -16,14 +16,14 @@ from minions_evals_mcp.operations import approve_prompt_version as operation
 from minions_evals_mcp.server.answers.record import fitting
 from minions_evals_mcp.server.answers.run import brief
 from minions_evals_mcp.server.answers.sizes import answered
-from minions_evals_mcp.server.edge.derived import Derived
+from minions_evals_mcp.server.edge.derived import DerivedArguments
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.release import ApprovalAnswer, ReceiptAnswer, SendMessage
 
 
-async def approve_prompt_version(call: Call, arguments: Derived) -> CallToolResult:
+async def approve_prompt_version(call: Call, arguments: DerivedArguments) -> CallToolResult:
     """The decision as it is kept: an agent's, unless a person's token came with the call."""
     request = arguments.request(operation.Request)
     speaker = call.engine.speaker

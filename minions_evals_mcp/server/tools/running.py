@@ -25,7 +25,7 @@ from minions_evals_mcp.server.answers.dry_run import dry_line
 from minions_evals_mcp.server.answers.run import run_told
 from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, cursor_of, part_of
 from minions_evals_mcp.server.answers.trial import trial_answer
-from minions_evals_mcp.server.edge.derived import Derived, Followed, Paged, Starting
+from minions_evals_mcp.server.edge.derived import DerivedArguments, Followed, Paged, Starting
 from minions_evals_mcp.server.session.background_runs import GRACE_S, Started
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
@@ -184,7 +184,7 @@ async def _packet_part(call: Call, job: getting.Job, digest: str, cursor: int) -
     return part_of(packet.model_dump(mode="json"), cursor, about={"runId": job.id})
 
 
-async def cancel_run(call: Call, arguments: Derived) -> CallToolResult:
+async def cancel_run(call: Call, arguments: DerivedArguments) -> CallToolResult:
     """The run as it stands once it was stopped."""
     request = arguments.request(cancelling.Request)
     job, had_ended = await cancelling.run(call.engine, request, stop=call.runs.cancel)

@@ -16,6 +16,7 @@ from minions_evals_mcp.interop.pick_rows import read_pick_row
 from minions_evals_mcp.interop.score_rows import Asked, read_row
 from minions_evals_mcp.operations.views.run_table import FALLING, FIGURES
 from minions_evals_mcp.operations.views.run_table import rows as run_rows
+from minions_evals_mcp.operations.views.scoring_code import scored_by_code
 from minions_evals_mcp.scoring.score_card import ScoreCard, Tallies, score_card
 from minions_evals_mcp.scoring.score_changes import card_changes
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
@@ -84,17 +85,21 @@ def _short(result: Json) -> Json:
 
 
 async def _carded(call: Call, arguments: ScoreOutputs) -> CallToolResult:
-    card = await _card(call, arguments.columns, arguments.table, arguments.run_id)
+    card = await _card(call, arguments, arguments.table, arguments.run_id)
     answer = ScoresAnswer(summary=_card_line(card), card=card)
     if arguments.compare_table or arguments.compare_run_id:
-        before = await _card(call, arguments.columns, arguments.compare_table, arguments.compare_run_id)
+        before = await _card(call, arguments, arguments.compare_table, arguments.compare_run_id)
         sentence = f"{_card_line(card)}, before {before.score:.6g}"
         answer = ScoresAnswer(summary=sentence, card=card, before=before, changes=card_changes(before, card))
     return answered(answer, shape=Shape(arguments.detail))
 
 
-async def _card(call: Call, columns: Sequence[str], table: Sequence[Json] | None, run_id: str | None) -> ScoreCard:
-    tallies = Tallies()
+async def _card(call: Call, arguments: ScoreOutputs, table: Sequence[Json] | None, run_id: str | None) -> ScoreCard:
+    columns, tallies = arguments.columns, Tallies()
+    if arguments.code is not None:
+        rows = table if run_id is None else [row async for row in run_rows(call.engine, run_id)]
+        assert rows is not None
+        return await scored_by_code(arguments.code, rows)
     if table is not None:
         for row in table:
             tallies.add(row)

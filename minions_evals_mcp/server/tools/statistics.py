@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.cases.test_history import (
 )
 from minions_evals_mcp.operations import plan_benchmark as planning
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.edge.derived import Derived
+from minions_evals_mcp.server.edge.derived import DerivedArguments
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import GetStatistics, PlanAnswer, StatisticsAnswer
 
@@ -40,7 +40,7 @@ async def get_statistics(call: Call, arguments: GetStatistics) -> CallToolResult
     return await _of_case(call, arguments, arguments.test_case_id)
 
 
-async def plan_benchmark(call: Call, arguments: Derived) -> CallToolResult:
+async def plan_benchmark(call: Call, arguments: DerivedArguments) -> CallToolResult:
     """The plan for a benchmark's size."""
     plan = await planning.run(call.engine, arguments.request(planning.Request))
     return answered(PlanAnswer.of(plan, summary=plan.summary), shape=Shape("full"))

@@ -39,7 +39,7 @@ _DECIMALS = 9
 
 
 @frozen_type
-class Change:
+class LevelChange:
     """A new level: where it begins, at which look (the number of runs then) that was seen, and how far it lies from the last."""
 
     place: int
@@ -52,7 +52,7 @@ class Change:
         return self.step < 0
 
 
-def changes(scores: Sequence[float]) -> tuple[Change, ...]:
+def changes(scores: Sequence[float]) -> tuple[LevelChange, ...]:
     """The changes of level that were seen when each run was the newest, oldest first; () below 12 runs.
 
     A level that came and went is two changes. What one look saw, no later one takes back.
@@ -60,7 +60,7 @@ def changes(scores: Sequence[float]) -> tuple[Change, ...]:
     if not all(math.isfinite(score) for score in scores):
         raise ValueError("change-points are sought in finite scores; leave out the runs that have none")
     seen = [round(score, _DECIMALS) for score in scores]
-    changes_seen: list[Change] = []
+    changes_seen: list[LevelChange] = []
     for looks in range(FEWEST_POINTS, len(seen) + 1):
         change = newest_change(seen[:looks], [0, *(change.place for change in changes_seen)], looks=looks)
         if change is not None:
@@ -72,7 +72,7 @@ def changes(scores: Sequence[float]) -> tuple[Change, ...]:
     return tuple(changes_seen)
 
 
-def _placed(seen: Sequence[float], levels: Sequence[int], change: Change) -> Change:
+def _placed(seen: Sequence[float], levels: Sequence[int], change: LevelChange) -> LevelChange:
     """The change where it is likeliest to have begun, now that more runs are there: where it was seen, or a little later."""
     places = range(change.place, min(change.place + PLACED_WITHIN, len(seen) - FEWEST_A_SIDE) + 1)
     tested = [tested_change for place in places if (tested_change := _tested(seen, levels, place)) is not None]
@@ -80,7 +80,7 @@ def _placed(seen: Sequence[float], levels: Sequence[int], change: Change) -> Cha
     return replace(change, place=best.place, step=best.step)
 
 
-def newest_change(seen: Sequence[float], levels: Sequence[int], *, looks: int) -> Change | None:
+def newest_change(seen: Sequence[float], levels: Sequence[int], *, looks: int) -> LevelChange | None:
     """One look: the likeliest change among the newest runs, if it is one.
 
     `levels` are where the levels so far begin, the first at 0; `looks`: how many runs there were in all, with those left out.
@@ -105,7 +105,7 @@ def _squares(scores: Sequence[float]) -> float:
     return math.fsum((score - mean) ** 2 for score in scores)
 
 
-def _tested(seen: Sequence[float], levels: Sequence[int], place: int) -> Change | None:
+def _tested(seen: Sequence[float], levels: Sequence[int], place: int) -> LevelChange | None:
     """The step at that place and its one-sided p-value; None where the level before is not known well enough."""
     begun = levels[-1]
     if place < FIRST_LEVEL or place - begun < FEWEST_A_SIDE:
@@ -130,7 +130,7 @@ def _tested(seen: Sequence[float], levels: Sequence[int], place: int) -> Change 
     beyond = fmean(seen[place:]) - _drawn_on(seen, max(begun, place - DRIFT_RUNS), place)
     if beyond * tested.step <= 0 or abs(beyond) < BEYOND_DRIFT * abs(tested.step):
         return None
-    return Change(place, len(seen), tested.step, p_value)
+    return LevelChange(place, len(seen), tested.step, p_value)
 
 
 def _drawn_on(seen: Sequence[float], first: int, place: int) -> float:

@@ -15,7 +15,7 @@ from minions_evals_mcp.store.events import OutboxRow
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingDeliveries:
     """The number of rows that wait for an addressee, and how often the first of them has failed, and why."""
 
     addressee: str
@@ -29,7 +29,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedDelivery:
     """A row that its addressee refuses for good, and why."""
 
     id: str
@@ -144,16 +144,16 @@ def dismiss(db: Db, ident: str, reason: str) -> bool:
     return db.execute(changes, (masked(reason), ident)).rowcount > 0
 
 
-def queue(db: Db) -> list[Waiting]:
+def queue(db: Db) -> list[WaitingDeliveries]:
     """Returns what waits, for each addressee."""
     rows = db.execute(
         "SELECT w.addressee, w.number, d.attempts, d.reason FROM (SELECT addressee, count(*) AS number, min(seq) AS seq"
         " FROM delivery WHERE state = 'pending' GROUP BY addressee) w JOIN delivery d USING (seq) ORDER BY w.addressee"
     )
-    return [Waiting(*row) for row in rows]
+    return [WaitingDeliveries(*row) for row in rows]
 
 
-def refused(db: Db, *, limit: int) -> list[Refused]:
+def refused(db: Db, *, limit: int) -> list[RefusedDelivery]:
     """The newest refused rows first that nobody dismissed."""
     rows = db.execute(
         "SELECT o.id, o.type, o.addressee, d.reason FROM delivery d JOIN outbox o USING (seq) WHERE d.state = 'refused'"
@@ -161,4 +161,4 @@ def refused(db: Db, *, limit: int) -> list[Refused]:
         " ORDER BY d.seq DESC LIMIT ?",
         (limit,),
     )
-    return [Refused(*row) for row in rows]
+    return [RefusedDelivery(*row) for row in rows]

@@ -14,7 +14,7 @@ CursorName = Literal["events", "schedules"]
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class AgentLease:
     """The right to work on a store as its agent."""
 
     holder: str
@@ -22,13 +22,13 @@ class Lease:
     expires_at: datetime
 
 
-def lease(db: Db) -> Lease | None:
+def lease(db: Db) -> AgentLease | None:
     """The lease as it stands, expired or not."""
     row = db.execute("SELECT holder, host, expires_at FROM lease WHERE name = 'agent'").fetchone()
-    return None if row is None else Lease(row[0], row[1], from_millis(row[2]))
+    return None if row is None else AgentLease(row[0], row[1], from_millis(row[2]))
 
 
-def take(db: Db, wanted: Lease, *, at: datetime, instead_of: str | None = None) -> Lease | None:
+def take(db: Db, wanted: AgentLease, *, at: datetime, instead_of: str | None = None) -> AgentLease | None:
     """Takes the lease, or returns the one that stands; `instead_of` names a holder that is known to be dead."""
     standing_lease = lease(db)
     if (

@@ -13,7 +13,7 @@ from minions_evals_mcp.store.connection import Db
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class AgentSetup:
     """`skills` and `integrations` as `status` lists them."""
 
     started_at: datetime
@@ -21,7 +21,7 @@ class Setup:
     integrations: Sequence[Json]
 
 
-def keep_setup(db: Db, setup: Setup) -> None:
+def keep_setup(db: Db, setup: AgentSetup) -> None:
     """Keeps it in place of what was kept before."""
     db.execute("DELETE FROM agent_setup")
     db.execute(
@@ -30,7 +30,7 @@ def keep_setup(db: Db, setup: Setup) -> None:
     )
 
 
-def kept_setup(db: Db) -> Setup | None:
+def kept_setup(db: Db) -> AgentSetup | None:
     """The set-up of the last start; None where no agent was started on the store."""
     row = db.execute("SELECT started_at, skills, integrations FROM agent_setup").fetchone()
-    return None if row is None else Setup(from_millis(row[0]), json.loads(row[1]), json.loads(row[2]))
+    return None if row is None else AgentSetup(from_millis(row[0]), json.loads(row[1]), json.loads(row[2]))

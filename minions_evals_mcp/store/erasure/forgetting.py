@@ -55,7 +55,7 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ErasureScope:
     """What is to be erased: texts that hold the subject, a record's content, or what is from before a time. One is given."""
 
     subject: str | None = None
@@ -71,7 +71,7 @@ class Wanted:
         return {"what": "subject"}
 
 
-def forget(path: Path, wanted: Wanted, *, at: datetime, by: str) -> Forgotten:
+def forget(path: Path, wanted: ErasureScope, *, at: datetime, by: str) -> Forgotten:
     """Erases what is wanted.
 
     Raises `NotFoundError` for a record that is not there, `BadInputError` for a text that is part of the format, `StoreError`
@@ -90,7 +90,7 @@ def forget(path: Path, wanted: Wanted, *, at: datetime, by: str) -> Forgotten:
     return changed
 
 
-def _erased(db: Db, wanted: Wanted, *, at: datetime, by: str) -> Forgotten:
+def _erased(db: Db, wanted: ErasureScope, *, at: datetime, by: str) -> Forgotten:
     """Erases in one transaction, without the rules that rows are never changed; they stand again at its end."""
     row_digests.can_digest(db)
     erasure = _Erasure(Tombstone(f"forgotten@{at.date()}"))
@@ -164,7 +164,7 @@ class _Erasure:
         """Names that held the text, with those that stand in their place everywhere."""
         self._needle = ""
 
-    def of(self, db: Db, wanted: Wanted) -> None:
+    def of(self, db: Db, wanted: ErasureScope) -> None:
         """Erases what is wanted."""
         if wanted.subject is not None:
             self.of_subject(db, wanted.subject)

@@ -23,7 +23,7 @@ LOG = "log:"
 """How the id of an imported log's version begins: its epochs are tried in their order."""
 
 
-class Wanted(NamedTuple):
+class WantedAgentRun(NamedTuple):
     """The agent-run that is looked for: the newest (`nth` 0) with these inputs, of that version and agent where they are given.
 
     Of an imported log's version it is the first epoch.
@@ -35,13 +35,15 @@ class Wanted(NamedTuple):
     nth: int
 
 
-def wanted(inputs: Json, *, prompt_version_ref: str | None = None, agent_id: str | None = None, nth: int = 0) -> Wanted:
+def wanted(
+    inputs: Json, *, prompt_version_ref: str | None = None, agent_id: str | None = None, nth: int = 0
+) -> WantedAgentRun:
     """Returns what is looked for by the inputs themselves."""
-    return Wanted(digest(inputs), prompt_version_ref, agent_id, nth)
+    return WantedAgentRun(digest(inputs), prompt_version_ref, agent_id, nth)
 
 
 def matching_agent_runs(
-    db: Db, several: Sequence[Wanted], *, sealed: bool = False
+    db: Db, several: Sequence[WantedAgentRun], *, sealed: bool = False
 ) -> list[tuple[str, str | None] | None]:
     """The id and the version of each, None where there is none that fits; `sealed`: among those that a seal hides."""
     among = f" AND k.id IN ({sealed_outputs})" if sealed else ""
@@ -57,5 +59,5 @@ def matching_agent_runs(
     return matches
 
 
-def _group(sought: Wanted) -> tuple[int, bool]:
+def _group(sought: WantedAgentRun) -> tuple[int, bool]:
     return sought.nth, sought.prompt_version_ref is not None and sought.prompt_version_ref.startswith(LOG)

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Digests, TestRun
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.scoring.verdicts.history import Sample, sample, score_fraction
+from minions_evals_mcp.scoring.verdicts.history import RunSample, sample, score_fraction
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.rows import record_of, select, table_of
@@ -41,15 +41,15 @@ _EARLIER = (
 )
 
 
-def earlier_samples(db: Db, case_ids: Sequence[str], *, job_id: str, limit: int) -> dict[str, tuple[Sample, ...]]:
+def earlier_samples(db: Db, case_ids: Sequence[str], *, job_id: str, limit: int) -> dict[str, tuple[RunSample, ...]]:
     """The newest runs of each case under its present baseline, newest first, those of the given job left out."""
-    samples: dict[str, list[Sample]] = {case_id: [] for case_id in case_ids}
+    samples: dict[str, list[RunSample]] = {case_id: [] for case_id in case_ids}
     for case_id, *row in db.execute(_EARLIER, (json.dumps(list(samples)), len(job_id) + 1, f"{job_id}:", limit)):
         samples[case_id].append(_sample(*row))
     return {case_id: tuple(samples) for case_id, samples in samples.items()}
 
 
-def _sample(passed: int, score: float, possible: float, rest: str) -> Sample:
+def _sample(passed: int, score: float, possible: float, rest: str) -> RunSample:
     fields = from_json(rest)
     known = fields.get("digests", {}).get
     return sample(
@@ -65,7 +65,7 @@ def _sample(passed: int, score: float, possible: float, rest: str) -> Sample:
 
 
 @frozen_type
-class Figures:
+class CaseFigures:
     """The figures of a case's runs; `average` is the mean score fraction."""
 
     runs: int
@@ -73,22 +73,22 @@ class Figures:
     average: float | None
 
 
-def figures(db: Db, case_id: str) -> Figures:
+def figures(db: Db, case_id: str) -> CaseFigures:
     """The figures over all runs of the case that are history."""
     row = db.execute(
         f"SELECT count(*), total(passed), avg({_SCORE}) FROM test_run WHERE {_COUNTS}", (case_id,)
     ).fetchone()
-    return Figures(row[0], int(row[1]), row[2])
+    return CaseFigures(row[0], int(row[1]), row[2])
 
 
-def figures_by_day(db: Db, case_id: str, *, limit: int) -> list[tuple[str, Figures]]:
+def figures_by_day(db: Db, case_id: str, *, limit: int) -> list[tuple[str, CaseFigures]]:
     """The figures of the newest days (UTC) on which the case ran, oldest first."""
     rows = db.execute(
         f"SELECT date(ran_at / 1000, 'unixepoch') AS day, count(*), total(passed), avg({_SCORE}) FROM test_run"
         f" WHERE {_COUNTS} GROUP BY day ORDER BY day DESC {AT_MOST}",
         (case_id, limit),
     ).fetchall()
-    return [(row[0], Figures(row[1], int(row[2]), row[3])) for row in reversed(rows)]
+    return [(row[0], CaseFigures(row[1], int(row[2]), row[3])) for row in reversed(rows)]
 
 
 def recent(db: Db, case_id: str, *, regressions: bool = False, limit: int) -> list[Record[TestRun]]:

@@ -16,7 +16,7 @@ Standing = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StoreState:
     """The store as it stood. `version` changes with every commit of another connection, `queued` with the outbox."""
 
     version: int
@@ -34,12 +34,12 @@ class Changes:
     outbox: bool = False
 
 
-def look(db: Db, *, version: int) -> Look:
+def look(db: Db, *, version: int) -> StoreState:
     """The store as it stands, at that version of it or a newer one."""
-    return Look(version, last_event(db), _queued(db), _standing(db))
+    return StoreState(version, last_event(db), _queued(db), _standing(db))
 
 
-def changes(db: Db, *, before: Look, after: Look) -> Changes:
+def changes(db: Db, *, before: StoreState, after: StoreState) -> Changes:
     """Returns what happened from the one look to the other."""
     events = happened(db, after=before.event, limit=EVENTS)
     moved = tuple(run_id for run_id, standing in after.runs.items() if before.runs.get(run_id) != standing)

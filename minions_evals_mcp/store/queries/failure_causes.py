@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.failure_causes import (
     CauseGroup,
-    FailureLine,
+    FailureLoss,
     FailureSeen,
     cause_group,
     cause_key,
@@ -84,7 +84,7 @@ def _causes(db: Db, rows: Iterator[tuple[Any, ...]], new: Collection[str]) -> Ca
     return Causes(tuple(groups), counted.cases, counted.new)
 
 
-def _lines(db: Db, rows: Iterator[tuple[Any, ...]]) -> Iterator[FailureLine]:
+def _lines(db: Db, rows: Iterator[tuple[Any, ...]]) -> Iterator[FailureLoss]:
     while page := [*islice(rows, PAGE)]:
         unnamed = _failures_of(db, [ident for ident, _, key, _ in page if not key])  # from before causes had keys
         keys = {
@@ -92,7 +92,7 @@ def _lines(db: Db, rows: Iterator[tuple[Any, ...]]) -> Iterator[FailureLine]:
             for ident, failure in unnamed.items()
         }
         for ident, case, key, loss in page:
-            yield FailureLine(ident, case, key or keys[ident], _share(loss))
+            yield FailureLoss(ident, case, key or keys[ident], _share(loss))
 
 
 def _failures_of(db: Db, test_run_ids: Sequence[str]) -> dict[str, FailureSeen]:

@@ -11,7 +11,7 @@ from minions_evals_mcp.store.connection import Db
 
 
 @frozen_type
-class Cause:
+class FailedRunRow:
     """One failed test-run: how it failed, which criteria it missed, and the tags of its case."""
 
     test_run_id: str
@@ -21,7 +21,7 @@ class Cause:
     tags: tuple[str, ...]
 
 
-def causes(db: Db, test_run_ids: Sequence[str]) -> list[Cause]:
+def causes(db: Db, test_run_ids: Sequence[str]) -> list[FailedRunRow]:
     """The causes of those test-runs, in the order in which they failed."""
     rows = db.execute(
         "SELECT r.id, r.test_case_id, f.failure_type, coalesce(json_extract(f.rest, '$.affectedCriterionIds'), '[]'),"
@@ -32,7 +32,7 @@ def causes(db: Db, test_run_ids: Sequence[str]) -> list[Cause]:
         (json.dumps(list(test_run_ids)),),
     )
     return [
-        Cause(
+        FailedRunRow(
             run_id, case_id, kind, tuple(json.loads(criteria)), tuple(dict.fromkeys(json.loads(own) + json.loads(tags)))
         )
         for run_id, case_id, kind, criteria, own, tags in rows

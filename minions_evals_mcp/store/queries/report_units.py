@@ -65,7 +65,7 @@ def tally(db: Db, job_id: str) -> tuple[int, int]:
     return row[0], row[1]
 
 
-class Judged(Value):
+class CriterionScore(Value):
     """One criterion's score for one test-run, and why."""
 
     criterion_id: str
@@ -99,7 +99,7 @@ class UnitDetail:
     tool_calls: list[JsonValue]
     agent_run_id: str | None
     failure: Json
-    judgments: list[Judged]
+    judgments: list[CriterionScore]
     metrics: dict[str, float]
 
 
@@ -121,7 +121,7 @@ def unit_details(db: Db, job_id: str, places: Sequence[Place]) -> list[UnitDetai
     return [_detail(row, judged.get(row[6], []), measured.get(row[6], {})) for row in rows]
 
 
-def _detail(row: tuple[Any, ...], judgments: list[Judged], metrics: dict[str, float]) -> UnitDetail:
+def _detail(row: tuple[Any, ...], judgments: list[CriterionScore], metrics: dict[str, float]) -> UnitDetail:
     position, trial, case_id, title, outcome, reason, run_id, passed, score, possible, *rest = row
     run, observed, inputs, expected, edited, calls, agent_run_id, failure_type, severity, failure = rest
     return UnitDetail(
@@ -151,15 +151,15 @@ def _json(text: str | None) -> Any:
     return None if text is None else from_json(text)
 
 
-def _judgments(db: Db, run_ids: str) -> dict[str, list[Judged]]:
+def _judgments(db: Db, run_ids: str) -> dict[str, list[CriterionScore]]:
     rows = db.execute(
         "SELECT test_run_id, criterion_id, score, min_score, max_score, rationale, judged_by, judged_by_type, confidence"
         " FROM eval_judgment WHERE test_run_id IN (SELECT value FROM json_each(?)) ORDER BY seq",
         (run_ids,),
     )
-    judgments: dict[str, list[Judged]] = {}
+    judgments: dict[str, list[CriterionScore]] = {}
     for run_id, criterion, score, least, most, rationale, by, by_type, confidence in rows:
-        judged = Judged(
+        judged = CriterionScore(
             criterion_id=criterion, score=score, min_score=least, max_score=most, rationale=rationale, judged_by=by,
             judged_by_type=by_type, confidence=confidence,
         )  # fmt: skip

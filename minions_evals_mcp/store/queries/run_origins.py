@@ -11,21 +11,21 @@ from minions_evals_mcp.store.connection import Db
 
 
 @frozen_type
-class Origin:
+class OutputOrigin:
     """The version that outputs were made with, and the digest of the target that made them; None for recorded ones."""
 
     version: str | None
     target: str | None
 
 
-def origins(db: Db, run_id: str) -> list[Origin]:
+def origins(db: Db, run_id: str) -> list[OutputOrigin]:
     """The distinct origins of the run's outputs."""
     rows = db.execute(
         "SELECT DISTINCT prompt_version_ref, iif(agent_run_id IS NULL, json_extract(rest, '$.digests.target'), NULL)"
         " FROM test_run WHERE benchmark_run_id = ?",
         (run_id,),
     )
-    return [Origin(*row) for row in rows]
+    return [OutputOrigin(*row) for row in rows]
 
 
 def target_name(db: Db, run_id: str) -> str | None:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from minions_evals_mcp.domain.neighbours import ToolCall, tool_calls_of
 from minions_evals_mcp.domain.step_spans import tool_step
 from minions_evals_mcp.targets.function.messages import plain_json
-from minions_evals_mcp.targets.function.tracing import Begun, Recorder, current_recorder, missed_call
+from minions_evals_mcp.targets.function.tracing import BegunCall, Recorder, current_recorder, missed_call
 
 OPERATION = "gen_ai.operation.name"
 TOOL = "execute_tool"
@@ -48,7 +48,7 @@ class _Begun:
     """A span that has begun while an output is made, and its call in the log."""
 
     recorder: Recorder
-    call: Begun | None = None
+    call: BegunCall | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -186,7 +186,7 @@ def calling(function: Callable[..., object]) -> Calling:
 
 
 @dataclass(slots=True, eq=False)
-class Task:
+class FunctionTask:
     """The function that makes the outputs, whoever named it. It satisfies `Target`; sync functions run in threads."""
 
     function: Callable[..., object]
@@ -233,7 +233,7 @@ class Task:
         """The digest of its identity: its code is what the version says."""
         return digest(self.identity)
 
-    def in_world(self, world: UnitInWorld) -> Task:
+    def in_world(self, world: UnitInWorld) -> FunctionTask:
         """The same task, pointed at that world: by its parameter `world`, and where it calls a tool of its name marked with `@tool`."""
         return replace(self, world=world)
 
@@ -309,16 +309,16 @@ class Task:
         return await returned if inspect.isawaitable(returned) else returned
 
 
-def task_of(function: Callable[..., object], evaluation: str, *, deadline_s: float, width: int) -> Task:
+def task_of(function: Callable[..., object], evaluation: str, *, deadline_s: float, width: int) -> FunctionTask:
     """The function that is evaluated under that name: what is run under it stays one target, however its function is called."""
     watch_spans()
     module = getattr(function, "__module__", None) or "__main__"
     name = function_name(function)
     identity: Json = {"target": "evaluate", "name": evaluation}
-    return Task(function, identity, f"python:{module}:{name}", name, deadline_s, width, takes_version=True)
+    return FunctionTask(function, identity, f"python:{module}:{name}", name, deadline_s, width, takes_version=True)
 
 
-def python_target(ref: str, *, deadline_s: float, width: int) -> Task:
+def python_target(ref: str, *, deadline_s: float, width: int) -> FunctionTask:
     """The target that `module:function` names, called as `evaluate` calls it, `width` at once.
 
     Raises `BadInputError` where there is none. Its code is the user's to version: it is told of no prompt version, and its
@@ -339,7 +339,7 @@ def python_target(ref: str, *, deadline_s: float, width: int) -> Task:
         raise BadInputError(f"{argument('target')} python:{ref} is no function.")
     watch_spans()
     name = f"python:{ref}"
-    return Task(function, {"target": "python", "name": name}, name, name, deadline_s, width)
+    return FunctionTask(function, {"target": "python", "name": name}, name, name, deadline_s, width)
 
 
 def function_name(function: object) -> str:

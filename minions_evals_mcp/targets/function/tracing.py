@@ -30,7 +30,7 @@ DEEPEST = 8
 
 
 @dataclass(slots=True, eq=False)
-class Begun:
+class BegunCall:
     """A call that has begun; `call` once it has ended, or has returned a generator."""
 
     call: ToolCall | None = None
@@ -48,7 +48,7 @@ class Begun:
 class Recorder:
     """The calls of one output, in the order in which they began."""
 
-    calls: list[Begun] = field(default_factory=list[Begun])
+    calls: list[BegunCall] = field(default_factory=list[BegunCall])
     complete: bool = False
     """Whether a call would have been seen, so that none means that none was made."""
     without_tools: bool = False
@@ -56,9 +56,9 @@ class Recorder:
     missed: bool = False
     """Whether a tool was called that no output could be told to have called, while this one was made."""
 
-    def begun(self) -> Begun:
+    def begun(self) -> BegunCall:
         """A call that has begun, perhaps in one of several threads."""
-        self.calls.append(begun := Begun())
+        self.calls.append(begun := BegunCall())
         return begun
 
     def recorded(self) -> tuple[ToolCall, ...] | None:
@@ -94,7 +94,7 @@ def recording(recorder: Recorder) -> Generator[Recorder]:
         _RECORDER.reset(token)
 
 
-class Answering(Protocol):
+class ToolAnswerer(Protocol):
     """Something that answers for tools in place of the functions that are marked as them."""
 
     @property
@@ -107,11 +107,11 @@ class Answering(Protocol):
         ...
 
 
-_ANSWERING: ContextVar[Answering | None] = ContextVar("minions_evals_world", default=None)
+_ANSWERING: ContextVar[ToolAnswerer | None] = ContextVar("minions_evals_world", default=None)
 
 
 @contextmanager
-def answered_by(world: Answering | None) -> Generator[None]:
+def answered_by(world: ToolAnswerer | None) -> Generator[None]:
     """Marked functions that are called as tools of that world are answered by it inside."""
     token = _ANSWERING.set(world)
     try:
@@ -120,7 +120,7 @@ def answered_by(world: Answering | None) -> Generator[None]:
         _ANSWERING.reset(token)
 
 
-def _world_of(tool: str) -> Answering | None:
+def _world_of(tool: str) -> ToolAnswerer | None:
     """The world that answers for the tool here, if one does."""
     world = _ANSWERING.get()
     return world if world is not None and tool in world.tools else None
@@ -144,7 +144,7 @@ class step:  # noqa: N801  read as a word: with step("search", query=q) as s
     def __init__(self, tool: str, /, **arguments: object) -> None:
         self.result: object = None
         self._tool, self._arguments = tool, arguments
-        self._begun: Begun | None = None
+        self._begun: BegunCall | None = None
         self._started = 0.0
 
     def __enter__(self) -> Self:
@@ -239,7 +239,7 @@ def _marked(function: Callable[P, R], name: str | None) -> Callable[P, R]:
     return wrapped
 
 
-def _answer(world: Answering, tool: str, bound: Mapping[str, object]) -> JsonValue:
+def _answer(world: ToolAnswerer, tool: str, bound: Mapping[str, object]) -> JsonValue:
     return world.call(tool, **{name: as_json(value) for name, value in bound.items()})
 
 

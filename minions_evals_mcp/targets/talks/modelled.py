@@ -9,8 +9,8 @@ from minions_evals_mcp.domain.conversations import Conversation, PlayerCost, Tur
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.models.client import ModelClient
-from minions_evals_mcp.models.replies import Completion, Failed, Reply
-from minions_evals_mcp.targets.conversation import Turns, chat_request
+from minions_evals_mcp.models.replies import Completion, FailedReply, Reply
+from minions_evals_mcp.targets.conversation import PromptTurns, chat_request
 from minions_evals_mcp.targets.live import why_failed
 from minions_evals_mcp.targets.talks.talk import Leaves, Says
 
@@ -75,19 +75,19 @@ class ModelUser:
         if not turns and self.setup.opening is not None:
             return Says(self.setup.opening)
         asked = asked_of_player(instructions_of(self.setup), messages)
-        request = chat_request(self.client.provider, self.model, Turns(tuple(asked)), LONGEST_MESSAGE, {})
+        request = chat_request(self.client.provider, self.model, PromptTurns(tuple(asked)), LONGEST_MESSAGE, {})
         reply = await self.client.complete(request, deadline_s=self.deadline_s)
         self._count(reply)
         name = f"the player of the user, {self.client.provider}:{self.model}"
-        if isinstance(reply, Failed):
+        if isinstance(reply, FailedReply):
             return TargetErrored(f"{name}: {why_failed(reply)}", reply.fatal, reply.kind != "permanent")
         if not isinstance(reply, Completion) or not reply.text.strip():
             return TargetErrored(f"{name}: its reply is cut off, refused or empty", unanswered=True)
         return move_of(reply.text)
 
     def _count(self, reply: Reply) -> None:
-        usage = None if isinstance(reply, Failed) else reply.usage
-        price = None if isinstance(reply, Failed) else reply.cost_usd
+        usage = None if isinstance(reply, FailedReply) else reply.usage
+        price = None if isinstance(reply, FailedReply) else reply.cost_usd
         before = self.cost
         self.cost = PlayerCost(
             calls=before.calls + 1,

@@ -17,8 +17,8 @@ from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.nunjucks.templates import rendered
-from minions_evals_mcp.targets.exchange import Asking
-from minions_evals_mcp.targets.prompted import Prompt, Responder
+from minions_evals_mcp.targets.exchange import TargetQuestion
+from minions_evals_mcp.targets.prompted import RenderedPrompt, Responder
 from minions_evals_mcp.targets.talks.modelled import asked_of_player, move_of
 from minions_evals_mcp.targets.talks.talk import Leaves, Says, Talk
 
@@ -41,7 +41,7 @@ class SimulatedUser:
     initial: tuple[Json, ...] = ()
     stateful: bool = False
 
-    async def answer(self, prompt: Prompt, question: Asking) -> Observed | TargetErrored:
+    async def answer(self, prompt: RenderedPrompt, question: TargetQuestion) -> Observed | TargetErrored:
         """The whole conversation, once the user stops or the turns are used up; a turn that fails ends it as a failure."""
         try:
             instructions = rendered(self.instructions, prompt.variables)
@@ -87,8 +87,8 @@ class _Calls:
     """The calls of both sides of a conversation, and what they measured; `late` is the one that took too long."""
 
     sides: SimulatedUser
-    prompt: Prompt
-    asked: Asking
+    prompt: RenderedPrompt
+    asked: TargetQuestion
     instructions: str
     seen: list[Observed] = field(default_factory=list[Observed])
     late: Observed | None = None
@@ -108,7 +108,7 @@ class _Calls:
         seen = await self._heard(self.sides.target, replace(self.prompt, text=_json([system, *messages])))
         return seen if isinstance(seen, TargetErrored) else seen.with_trusted(output={"output": _said(seen)})
 
-    async def _heard(self, responder: Responder, prompt: Prompt) -> Observed | TargetErrored:
+    async def _heard(self, responder: Responder, prompt: RenderedPrompt) -> Observed | TargetErrored:
         seen = await responder.answer(prompt, self.asked)
         if isinstance(seen, TargetErrored):
             return seen

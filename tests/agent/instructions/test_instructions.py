@@ -10,7 +10,7 @@ import anyio
 
 from agent.daemon import Rhythm
 from agent.loop import serve
-from agent.message_work import Bounds
+from agent.message_work import InstructionBounds
 from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.context import Engine
@@ -23,12 +23,12 @@ from tests.shared.agent.inside import QUICK, at_work, drained, kept, sent
 from tests.workshop import all_of, answer, case, first, fleet, measured, minion, outbox, save
 
 
-async def carried_out(engine: Engine, bounds: Bounds | None = None, *, rhythm: Rhythm = QUICK) -> Message:
+async def carried_out(engine: Engine, bounds: InstructionBounds | None = None, *, rhythm: Rhythm = QUICK) -> Message:
     """How the one instruction ended."""
     await sent(engine, "asked", "instruction", text="Find out whether p@2 is better, and approve it if so.")
     with anyio.fail_after(HANG_S):
         async with at_work(engine, rhythm=rhythm) as agent:
-            agent.bounds = bounds or Bounds()
+            agent.bounds = bounds or InstructionBounds()
             await serve(agent, until_quiet=True)
     return await kept(engine, "asked")
 
@@ -82,7 +82,7 @@ async def test_a_run_that_a_model_starts_is_the_senders_and_bounded_by_what_is_l
             step("run-benchmark", benchmarkId="b", promptVersionRef="p@2", triggeredBy="somebody", maxSeconds=10_000),
             finish(),
         ]
-        ended = await carried_out(engine, Bounds(seconds=HANG_S))
+        ended = await carried_out(engine, InstructionBounds(seconds=HANG_S))
         assert ended.result is not None
         made: Any = ended.result["steps"]
         step_message = await kept(engine, made[0]["messageId"])
@@ -96,14 +96,14 @@ async def test_a_run_that_a_model_starts_is_the_senders_and_bounded_by_what_is_l
 async def test_an_instruction_ends_after_its_steps_and_says_so(tmp_path: Path) -> None:
     async with led_by_a_model(tmp_path) as (engine, server):
         server.scripted = [step("list-records", type="benchmark")] * 10
-        ended = await carried_out(engine, Bounds(steps=3))
+        ended = await carried_out(engine, InstructionBounds(steps=3))
         assert (ended.state, len(server.scripted)) == ("dead", 7)
         assert "not carried out after 3 steps" in ended.reason
 
 
 async def test_an_instruction_ends_with_its_time(tmp_path: Path) -> None:
     async with led_by_a_model(tmp_path) as (engine, server):
-        ended = await carried_out(engine, Bounds(seconds=0))
+        ended = await carried_out(engine, InstructionBounds(seconds=0))
         assert "not carried out after 0 s" in ended.reason
         assert server.requests == 0
 
@@ -124,7 +124,7 @@ async def test_after_a_crash_the_steps_that_were_taken_are_not_taken_again(tmp_p
         run = step("run-benchmark", benchmarkId="b", promptVersionRef="v1")
         server.scripted = [run, "", ""]  # then the model breaks down, and with it the attempt
         server.scripted += [step("detect-trend", benchmarkId="b"), finish()]
-        bounds = Bounds(steps=3)
+        bounds = InstructionBounds(steps=3)
         assert (await carried_out(engine, bounds)).state == "dead"
         before = len(server.heard or [])
         await engine.store.write(

@@ -23,7 +23,7 @@ from structlog.testing import capture_logs
 
 from agent.daemon import Agent
 from agent.sources.otlp_http import bound, otlp_app
-from agent.sources.otlp_judging import Judging
+from agent.sources.otlp_judging import TraceJudging
 from agent.sources.otlp_traces import UNKNOWN, TraceIntake
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF
@@ -65,7 +65,7 @@ async def posted(
     **headers: str,
 ) -> httpx2.Response:
     """What the endpoint answers."""
-    taking = intake or TraceIntake(cast("Agent", None), Judging())  # the agent is asked only once a trace is whole
+    taking = intake or TraceIntake(cast("Agent", None), TraceJudging())  # the agent is asked only once a trace is whole
     transport = httpx2.ASGITransport(app=otlp_app(taking, token))
     async with httpx2.AsyncClient(transport=transport, base_url="http://x") as client:
         return await client.post(path, content=body, headers={"Content-Type": kind, **headers})
@@ -111,7 +111,7 @@ def test_traces_of_an_exporter_are_judged_by_the_rubric_and_a_fall_is_told_once(
 async def test_protobuf_and_json_say_the_same(encoding: str) -> None:
     for body, kind, answer in ((as_protobuf(trace(1)), PROTOBUF, b""), (json.dumps(trace(1)).encode(), JSON, b"{}")):
         packed = gzip.compress(body) if encoding else body
-        intake = TraceIntake(cast("Agent", None), Judging())
+        intake = TraceIntake(cast("Agent", None), TraceJudging())
         answered = await posted(packed, kind, intake=intake, **{"Content-Encoding": encoding})
         assert (answered.status_code, answered.content, answered.headers["content-type"]) == (200, answer, kind)
         (run,) = intake.whole()
@@ -132,14 +132,14 @@ async def test_what_is_no_export_of_traces_is_refused_and_nothing_is_taken() -> 
         (bomb, JSON, "gzip", 400), (cut, JSON, "gzip", 400), (b"{}", JSON, "br", 400), (b"x" * (LARGEST + 1), JSON, "", 400),
         (b"{}", "text/plain", "", 415),
     ):  # fmt: skip
-        intake = TraceIntake(cast("Agent", None), Judging())
+        intake = TraceIntake(cast("Agent", None), TraceJudging())
         answered = await posted(body, kind, intake=intake, **{"Content-Encoding": encoding})
         assert (answered.status_code, bool(answered.json()["message"])) == (status, True), body[:20]
         assert intake.whole() == []
 
 
 async def test_the_log_says_how_many_spans_came_and_what_they_lack() -> None:
-    intake = TraceIntake(cast("Agent", None), Judging())
+    intake = TraceIntake(cast("Agent", None), TraceJudging())
     plain = document(span("1" * 16, "GET /", {"http.route": "/"}, trace="2" * 32))
     for said, event in (
         (trace(1), {"spans": 1, "of_agents": 1, "traces_waiting": 1, "log_level": "info"}),
@@ -175,13 +175,13 @@ def test_an_address_that_is_open_to_a_network_needs_a_token() -> None:
 
 def test_a_share_of_traces_is_taken_by_their_ids_and_the_same_everywhere() -> None:
     ids = [f"{number * 0x9E3779B97F4A7C15:032x}"[-32:] for number in range(4000)]
-    tenth, half = Judging(rate=0.1), Judging(rate=0.5)
+    tenth, half = TraceJudging(rate=0.1), TraceJudging(rate=0.5)
     taken = {ident for ident in ids if tenth.takes(ident)}
     assert 300 < len(taken) < 500
     assert taken <= {ident for ident in ids if half.takes(ident)}
     for wrong in ({"rate": 0}, {"rate": 2}, {"daily": 0}, {"alert_below": 3}):
         with pytest.raises(BadInputError, match="out of range"):
-            Judging(**wrong)  # pyright: ignore[reportArgumentType]  numbers of any kind
+            TraceJudging(**wrong)  # pyright: ignore[reportArgumentType]  numbers of any kind
 
 
 def _logs_protobuf(document_: Json) -> bytes:
@@ -194,7 +194,7 @@ async def test_logs_of_a_coding_agent_are_taken_in_both_formats(host: str) -> No
     (logs,) = LOGS[host](made)
     runs: list[list[Json]] = []
     for body, kind in ((json.dumps(logs).encode(), JSON), (_logs_protobuf(logs), PROTOBUF)):
-        intake = TraceIntake(cast("Agent", None), Judging())
+        intake = TraceIntake(cast("Agent", None), TraceJudging())
         answered = await posted(body, kind, intake=intake, path="/v1/logs")
         assert answered.status_code == 200
         unread = ExportLogsServiceResponse.FromString(answered.content) if kind == PROTOBUF else answered.json()
@@ -231,7 +231,7 @@ async def test_messages_as_openllmetry_writes_them_are_read() -> None:
         "gen_ai.prompt.1.role": "user", "gen_ai.prompt.1.content": '[{"type": "text", "text": "Where?"}]',
         "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Here.",
     }  # fmt: skip
-    intake = TraceIntake(cast("Agent", None), Judging())
+    intake = TraceIntake(cast("Agent", None), TraceJudging())
     sent = json.dumps(document(span("1" * 16, "openai.chat", attributes, trace="2" * 32))).encode()
     assert (await posted(sent, JSON, intake=intake)).json() == {}
     (run,) = intake.whole()

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from minions_evals_mcp.domain.results import Direction
 from minions_evals_mcp.stats.comparison import compare
-from minions_evals_mcp.stats.sequential import Look, look
+from minions_evals_mcp.stats.sequential import InterimAnalysis, look
 from minions_evals_mcp.stats.series.change_point import changes
 from minions_evals_mcp.stats.series.trend import read_series, streak_start
 from tests.bench.figures.simulated import Population
@@ -108,7 +108,7 @@ def peeking(pairs: int, planned: int, changing: float, gained: float = 0.5) -> L
     return Line(text, broken=gained == 0.5 and _above(improved + regressed, 0.05, pairs))
 
 
-def _settled(cases: NDArray[np.bool_]) -> Look:
+def _settled(cases: NDArray[np.bool_]) -> InterimAnalysis:
     """The look that ends it: `cases` says of each, in the order run, whether it changes and whether for the better."""
     b = np.cumsum(cases.all(axis=1)).tolist()
     changed = np.cumsum(cases[:, 0]).tolist()

@@ -22,8 +22,8 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp.server.mcpserver import MCPServer
 
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.options import ServerOptions
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.shared.server.hosts import suite
 from tests.workshop import config_in, opened
 
@@ -123,7 +123,7 @@ def _bare() -> MCPServer[None]:
 @asynccontextmanager
 async def in_memory(folder: Path, *, bare: bool) -> AsyncGenerator[Client]:
     """A client of a server in this process."""
-    server = _bare() if bare else build_server(Session(lambda: opened(config_in(folder))), Options())
+    server = _bare() if bare else build_server(ServerSession(lambda: opened(config_in(folder))), ServerOptions())
     async with Client(server) as client:
         yield client
 

@@ -22,8 +22,8 @@ from mcp_types import Tool
 from pydantic import JsonValue
 
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.options import ServerOptions
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.shared.server.hosts import read_by_people, suite
 from tests.workshop import config_in, opened
 
@@ -133,7 +133,7 @@ async def fuzz(calls: int, seed: int, folder: Path) -> Found:
     secret.write_text(SECRET)
     found = Found()
     drawer = Drawer(random.Random(seed), evil_values(secret))  # noqa: S311  chooses arguments, guards nothing
-    server = build_server(Session(lambda: opened(config_in(folder))), Options())
+    server = build_server(ServerSession(lambda: opened(config_in(folder))), ServerOptions())
     async with Client(server) as client:
         await client.call_tool("save_records", {"records": suite(3)})
         await client.call_tool("run_benchmark", {"benchmarkId": "b", "idempotencyKey": "k", "waitSeconds": 10})

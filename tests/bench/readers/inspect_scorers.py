@@ -12,7 +12,7 @@ from pathlib import Path
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.tagged_values import obj
-from minions_evals_mcp.interop.logs.sample import Sample
+from minions_evals_mcp.interop.logs.sample import LogSample
 from minions_evals_mcp.scoring.assertions.table import check
 from minions_evals_mcp.scoring.checks import Checked, Subject
 from minions_evals_mcp.scoring.foreign.recorded import RecordedVerdict, verdict_of
@@ -21,7 +21,7 @@ from tests.shared.interop.makers import read
 
 def outcomes(path: Path) -> Iterator[tuple[str, str]]:
     """Each score of the log: its scorer, and whether it was carried out, recorded, no verdict, or DIFFERS."""
-    for sample in (item for item in read(path)[1] if isinstance(item, Sample)):
+    for sample in (item for item in read(path)[1] if isinstance(item, LogSample)):
         if sample.produced is None or sample.produced.error is not None:
             continue
         scores = {score.name: score.wire() for score in sample.produced.scores}

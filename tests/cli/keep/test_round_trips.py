@@ -12,7 +12,7 @@ from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from pydantic import JsonValue
 
-from minions_evals_mcp.interop.logs.sample import Sample
+from minions_evals_mcp.interop.logs.sample import LogSample
 from tests.shared.cli.terminal import Terminal
 from tests.shared.interop.log_parts import DEEPEVAL, TAU
 from tests.shared.interop.makers import Json, inspect_json, inspect_sample, kept, samples, written
@@ -35,7 +35,7 @@ TOLD = [
 ]  # fmt: skip
 
 
-def facts(sample: Sample) -> Json:
+def facts(sample: LogSample) -> Json:
     """What a sample says, by name; NaN by its name, for it equals nothing."""
     made = sample.produced
     assert made is not None

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.hosts.json_settings import with_json_entry
-from minions_evals_mcp.interop.hosts.table import HOSTS, HostName, Start
+from minions_evals_mcp.interop.hosts.table import HOSTS, HostName, StartCommand
 from minions_evals_mcp.interop.hosts.toml_settings import with_toml_entry
 from tests.shared.cli.standby import Asked
 from tests.shared.cli.terminal import Terminal, shown_on_terminal
@@ -191,6 +191,6 @@ def test_a_toml_file_keeps_all_else_or_is_refused(text: str) -> None:
 
 def test_a_start_without_variables_names_none() -> None:
     assert all(
-        "env" not in row.entry(Start("/p", {})) and "environment" not in row.entry(Start("/p", {}))
+        "env" not in row.entry(StartCommand("/p", {})) and "environment" not in row.entry(StartCommand("/p", {}))
         for row in HOSTS.values()
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.configured import db_path
-from minions_evals_mcp.server.options import Options
+from minions_evals_mcp.server.options import ServerOptions
 from minions_evals_mcp.server.options import store_path as server_store
 from minions_evals_mcp.settings import read_settings, settings_here
 from tests.shared.cli.terminal import Terminal
@@ -91,5 +91,5 @@ def test_the_server_and_the_agent_find_the_store_that_the_command_line_finds(
         monkeypatch.chdir(folder)
         expected = tmp_path / name / (named or ".minions-evals/evals.db")
         assert db_path(None, settings_here()) == expected
-        assert server_store(Options(), read_settings()) == expected
+        assert server_store(ServerOptions(), read_settings()) == expected
         assert db_path(None, read_settings()) == expected, "the agent's"

@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, AbTestRe
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.registry import ModelRef
-from minions_evals_mcp.models.replies import Completion, Reply, Usage
+from minions_evals_mcp.models.replies import Completion, Reply, TokenUsage
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.report import ab_words
 from minions_evals_mcp.scoring.ab import Criterion
@@ -35,7 +35,7 @@ class Said(Drawn):
     async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
         """The answer."""
         del deadline_s
-        return Completion(ANSWERS[request.model], request.model, "stop", Usage(5, 5), 100.0, 1e-5, 1, (), 30.0)
+        return Completion(ANSWERS[request.model], request.model, "stop", TokenUsage(5, 5), 100.0, 1e-5, 1, (), 30.0)
 
 
 class Named(Scripted):

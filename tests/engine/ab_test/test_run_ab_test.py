@@ -255,3 +255,20 @@ def test_every_field_of_the_seeds_execution_is_there() -> None:
         "tokens_per_second", "input_tokens", "output_tokens", "total_tokens", "estimated_cost", "quality_score",
         "similarity_score", "clarity_score", "valid_json", "consistency_hash", "prompt_version",
     }  # fmt: skip
+
+
+async def test_a_winner_of_poor_quality_is_told_with_the_branch_that_is_better(tmp_path: Path) -> None:
+    async with serving() as poor, serving() as good, laboratory(tmp_path, openai=poor, anthropic=good) as lab:
+        await prepared(lab)
+        says(poor, "not sad")
+        poor_won = await ab(lab, winner_criteria="cheapest")
+        assert poor_won.winner is not None
+        best = max(poor_won.branches, key=lambda branch: branch.quality_score or 0)
+        quality = poor_won.winner.quality_score
+        assert quality is not None
+        assert quality < 0.7 <= (best.quality_score or 0)
+        assert (
+            f"the winner's quality is {quality:.2f}, below 0.7, at which an output passes; {best.branch_name} reaches"
+            in poor_won.note
+        )
+        assert "winner's quality" not in (await ab(lab)).note, "the best of quality passes"

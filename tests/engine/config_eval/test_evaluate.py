@@ -22,10 +22,10 @@ from minions_evals_mcp.engine.cases.config_versions import versions_of_config
 from minions_evals_mcp.engine.compare.compare_prompt_versions import ComparisonRequest, compare_prompt_versions
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
-from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
+from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, TestRow
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from minions_evals_mcp.store.queries.pages.page_lists import has_run
 from tests.engine.config_eval.seed_configs import CODE, CONTENT, RESPONSE
 from tests.hang import HANG_S
@@ -52,19 +52,24 @@ async def judged(tmp_path: Path, server: Server) -> AsyncGenerator[Engine]:
 
 
 async def evaluated(
-    engine: Engine, text: str, *, given: Given | None = None, asked: EvalOptions | None = None, **environment: str
+    engine: Engine,
+    text: str,
+    *,
+    given: ConfigOverrides | None = None,
+    asked: EvalOptions | None = None,
+    **environment: str,
 ) -> Matrix:
     """The matrix of the config in that text."""
     folder = engine.config.db.parent
     (folder / "c.yaml").write_text(text)
-    evaluation = read_config(folder / "c.yaml", now=START, overrides=given or Given())
+    evaluation = read_config(folder / "c.yaml", now=START, overrides=given or ConfigOverrides())
     with anyio.fail_after(HANG_S):
         return await evaluate(
             engine, evaluation, asked or EvalOptions(), environment={**environment, **evaluation.given_variables}
         )
 
 
-def cells(row: Row) -> list[tuple[str | None, bool | None]]:
+def cells(row: TestRow) -> list[tuple[str | None, bool | None]]:
     return [(cell.output, cell.passed) for cell in row.cells]
 
 
@@ -107,7 +112,7 @@ async def test_the_response_selection_of_seed_2_takes_prompts_and_providers_from
     (judged.config.db.parent / "weather.py").write_text(code)
     with pytest.raises(BadInputError, match=r"c\.yaml:1: providers: is missing"):
         await evaluated(judged, RESPONSE)
-    given = Given(("Tell me the {{query}} as JSON",), ("openai:gpt-5-mini", "python:weather.py"))
+    given = ConfigOverrides(("Tell me the {{query}} as JSON",), ("openai:gpt-5-mini", "python:weather.py"))
     (row,) = (await evaluated(judged, RESPONSE, given=given)).rows
     (selection,) = row.selections
     assert (selection.selected, selection.scores) == (1, (pytest.approx(2 / 6), 1.0))

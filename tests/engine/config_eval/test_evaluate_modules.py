@@ -12,7 +12,7 @@ from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from tests.hang import HANG_S
 from tests.workshop import START
 
@@ -42,7 +42,9 @@ def written(folder: Path, **other: str) -> Path:
 
 async def test_modules_write_prompts_make_tests_and_variables_and_answer(engine: Engine) -> None:
     path = written(engine.config.db.parent)
-    evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, overrides=Given(trust_code=True)))
+    evaluation = await anyio.to_thread.run_sync(
+        lambda: read_config(path, now=START, overrides=ConfigOverrides(trust_code=True))
+    )
     with anyio.fail_after(HANG_S):
         matrix = await evaluate(engine, evaluation, EvalOptions(), environment={})
     first, second = matrix.rows
@@ -74,5 +76,5 @@ def test_a_module_that_breaks_is_refused_with_the_place_that_names_it(
 ) -> None:
     path = written(tmp_path, **{name: text})
     with pytest.raises(InvalidRecordError, match=said) as refused:
-        read_config(path, now=START, overrides=Given(trust_code=True))
+        read_config(path, now=START, overrides=ConfigOverrides(trust_code=True))
     assert "c.yaml" in refused.value.message or "tests.js" in refused.value.message

@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, StoppedError, UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config.config import Given, read_config
+from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import Server, serving
 from tests.workshop import START, Json, all_of, answer, bench, case, config_in, found, opened, save, try_case
@@ -52,12 +52,17 @@ def one(*assertions: str, topic: str = "cats", more: str = "") -> str:
 
 
 async def run(
-    engine: Engine, text: str, *, given: Given | None = None, asked: EvalOptions | None = None, **variables: str
+    engine: Engine,
+    text: str,
+    *,
+    given: ConfigOverrides | None = None,
+    asked: EvalOptions | None = None,
+    **variables: str,
 ) -> Matrix:
     """The matrix of the config in that text."""
     path = engine.config.db.parent / "c.yaml"
     path.write_text(text)
-    asking = read_config(path, now=START, overrides=given or Given())
+    asking = read_config(path, now=START, overrides=given or ConfigOverrides())
     with anyio.fail_after(HANG_S):
         return await evaluate(
             engine, asking, asked or EvalOptions(), environment={**variables, **asking.given_variables}
@@ -98,7 +103,7 @@ async def test_a_model_that_all_tests_name_is_the_runs_judge_and_a_judge_from_ou
     path = engine.config.db.parent / "c.yaml"
     path.write_text(text)
     assert read_config(path, now=START).judge_model == "openai:test-judge"
-    await run(engine, text, given=Given(judge_model="anthropic:fake-judge"))
+    await run(engine, text, given=ConfigOverrides(judge_model="anthropic:fake-judge"))
     assert models_asked(server) == ["fake-judge", "fake-judge"]
 
 
@@ -173,7 +178,7 @@ async def test_similar_is_measured_by_its_own_embedder(engine: Engine, server: S
     assert scores[0].score != scores[1].score
     (kept,) = [one.fields.digests.embedder for one in await all_of(engine, TestRun)]
     assert kept == "openai:text-embedding-3-small, wordllama:l2-supercat-256"
-    await run(engine, text, given=Given(embedder="wordllama"))
+    await run(engine, text, given=ConfigOverrides(embedder="wordllama"))
     assert models_asked(server) == asked, "--embedder comes before all"
 
 

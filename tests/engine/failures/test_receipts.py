@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.classify_failure import classify_failure, classify_failures
 from minions_evals_mcp.engine.failures.explain_failure import explainer
-from minions_evals_mcp.engine.failures.receipts import Said, model_sentence, with_receipt
+from minions_evals_mcp.engine.failures.receipts import ModelExplanation, model_sentence, with_receipt
 from minions_evals_mcp.errors import BadInputError, InstrumentError, StoppedError
 from tests.shared.fakes.llm_answers import Answer
 from tests.shared.fakes.llm_server import FakeSettings, Server, serving
@@ -170,7 +170,7 @@ LEAVES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_si
 @given(st.lists(LEAVES, min_size=1, max_size=4), LEAVES, st.integers(0, 6))
 def test_a_quote_is_kept_only_where_it_stands_word_for_word(texts: list[str], quote: str, step: int) -> None:
     log: list[Json] = [{"tool": "t", "arguments": {"v": text}} for text in texts]
-    said = Said(root_cause="because", failure_type="wrong-output", confidence=0.5, step=step, quote=quote)
+    said = ModelExplanation(root_cause="because", failure_type="wrong-output", confidence=0.5, step=step, quote=quote)
     found = with_receipt(said, log, by="m", at=START)
     if not found.refused and step:
         assert quote.strip() in json.dumps(log[step - 1], ensure_ascii=False) or quote.strip() in texts[step - 1]

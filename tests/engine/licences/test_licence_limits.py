@@ -7,7 +7,7 @@ import pytest
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.licence import labels_in, labels_say, probe_result
 from minions_evals_mcp.engine.licences.standing import judge_standing
-from minions_evals_mcp.store.queries.judging.judge_labels import Judged, JudgeKey
+from minions_evals_mcp.store.queries.judging.judge_labels import JudgeKey, LabelledJudgment
 from tests.shared.engine.labelled import alternating, flipped, judged_run, labelled, suite
 from tests.workshop import START
 
@@ -50,7 +50,9 @@ def test_of_two_people_the_newest_label_counts_and_of_three_the_median(
     scores: tuple[float, ...], counts: float
 ) -> None:
     judged = [
-        Judged(("case", "out"), by_person=True, key=JudgeKey(f"person:{n}", "", ""), score=score, confidence=1, seq=n)
+        LabelledJudgment(
+            ("case", "out"), by_person=True, key=JudgeKey(f"person:{n}", "", ""), score=score, confidence=1, seq=n
+        )
         for n, score in enumerate(scores)
     ]
     assert labels_in(judged).of == {("case", "out"): counts}

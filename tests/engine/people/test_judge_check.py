@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.licences.standing import judge_standing
 from minions_evals_mcp.engine.people.judge_check import CheckRequest, JudgeCheck, estimate_check, judge_check
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.errors import BadInputError, ConflictError, RuleError
-from minions_evals_mcp.judges.probes import EMPTY, PADDING, Judged, probes_of, truncated
+from minions_evals_mcp.judges.probes import EMPTY, PADDING, ProbedOutput, probes_of, truncated
 from minions_evals_mcp.report.sentences import trust
 from minions_evals_mcp.store.jobs import Job
 from tests.shared.engine.labelled import alternating, judged_run, labelled, suite
@@ -216,7 +216,7 @@ async def test_a_caller_is_no_model_that_could_be_probed(engine: Engine) -> None
 
 
 def test_what_cannot_be_probed_is_left_out() -> None:
-    best = Judged("run", "Short.", 1.0, None, "Short.")
+    best = ProbedOutput("run", "Short.", 1.0, None, "Short.")
     assert {one.kind for one in probes_of(best)} == {"injected", "empty"}
     assert truncated("One two three.") == ""
     assert EMPTY.endswith(":")

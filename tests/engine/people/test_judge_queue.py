@@ -7,7 +7,7 @@ import pytest
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, working_on
-from minions_evals_mcp.engine.people.judge_queue import Question, hand_in, next_question, question_of
+from minions_evals_mcp.engine.people.judge_queue import JudgeQuestion, hand_in, next_question, question_of
 from minions_evals_mcp.errors import BusyError, ConflictError, NotFoundError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from tests.hang import HANG_S
@@ -15,17 +15,17 @@ from tests.shared.view.visitor import TWO, waiting
 from tests.workshop import Json, answer, bench, benchmark, case, judgments, rubric, save
 
 
-async def queue(engine: Engine, run_id: str | None = None) -> list[Question]:
+async def queue(engine: Engine, run_id: str | None = None) -> list[JudgeQuestion]:
     """All that a person is asked, in order."""
     found = await next_question(engine, run_id=run_id)
-    asked: list[Question] = []
+    asked: list[JudgeQuestion] = []
     while found.question is not None:
         asked.append(found.question)
         found = await next_question(engine, run_id=run_id, after=found.question.digest)
     return asked
 
 
-def given(question: Question, *scores: float) -> list[GivenJudgment]:
+def given(question: JudgeQuestion, *scores: float) -> list[GivenJudgment]:
     """Those scores for the question's criteria."""
     return [
         GivenJudgment(criterion_id=one.id, score=score, rationale="I read it.")

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.sample import Skipped
+from minions_evals_mcp.interop.logs.sample import SkippedSample
 from minions_evals_mcp.interop.score_rows import vetted
-from tests.shared.interop.log_parts import DEEPEVAL, TAU, TRACE, observation
+from tests.shared.interop.log_parts import DEEPEVAL, TAU, TAU2, TRACE, observation, tau2_simulation
 from tests.shared.interop.makers import Json, extra, foreign, kept, read, samples, written
 
 
@@ -30,6 +31,39 @@ def test_a_trial_of_tau_bench_is_an_epoch_with_its_calls_gold_actions_and_reward
     (step,) = list(runs[0].fields.tool_calls_log or ())
     assert (step.tool, step.arguments, step.result) == ("find", {"id": 7}, "12A")
     assert extra(runs[0])["info"] == {"source": "user", "user_cost": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("reward", "ending", "passed"),
+    [
+        (1.0, "user_stop", True), (1 - 5e-7, "user_stop", True), (0.99, "user_stop", False), (0.5, "user_stop", False),
+        (0.0, "max_steps", False), (0.0, "too_many_errors", False), (None, "agent_error", None),
+        (0.0, "infrastructure_error", None), (1.0, "user_error", None),
+    ],
+)  # fmt: skip
+def test_a_simulation_of_tau2_succeeds_by_its_reward_and_an_instruments_failure_is_none(
+    tmp_path: Path, reward: float | None, ending: str, passed: bool | None
+) -> None:
+    path = written(tmp_path / "results.json", {**TAU2, "simulations": [tau2_simulation(reward, ending)]})
+    log, _ = read(path, "tau2")
+    assert (log.task, log.subject) == ("airline", "gpt-x")
+    (case,), (run,) = kept(path)
+    assert case.fields.inputs == {"instruction": {"reason_for_call": "seat"}}
+    assert [check.value for check in case.fields.assertions] == [
+        {"tool": "tau2", "scorer": "reward"},
+        {"steps": [{"unordered": [{"name": "find", "args": {"id": 7}}]}]},
+    ]
+    assert [one["passed"] for one in foreign(run)] == ([] if passed is None else [passed])
+    assert (run.fields.status == "failed") == (passed is None)
+    (step,) = list(run.fields.tool_calls_log or ())
+    assert (step.tool, step.arguments, step.result) == ("find", {"id": 7}, "12A")
+
+
+def test_trials_of_tau2_are_epochs_of_one_case(tmp_path: Path) -> None:
+    trials: list[JsonValue] = [tau2_simulation(0.5, trial=trial) for trial in range(2)]
+    cases, runs = kept(written(tmp_path / "r.json", {**TAU2, "simulations": trials}))
+    assert len({case.id for case in cases}) == 1
+    assert [extra(run)["log"]["epoch"] for run in runs] == [1, 2]
 
 
 def test_a_conversation_without_calls_is_a_log_of_none(tmp_path: Path) -> None:
@@ -154,7 +188,7 @@ def test_langfuse_rows_of_one_trace_are_put_together_with_their_scores(tmp_path:
     lost = {**score, "subject": {"kind": "trace", "id": "elsewhere"}}
     path = written(tmp_path / "rows.jsonl", [score, root, tool, lost, model])
     _, items = read(path, "langfuse")
-    assert sum(isinstance(one, Skipped) for one in items) == 1
+    assert sum(isinstance(one, SkippedSample) for one in items) == 1
     _, (run,) = kept(path)
     assert (run.fields.inputs, run.fields.outputs) == ({"q": 1}, {"output": "A"})
     assert (run.fields.tokens_used, run.fields.cost) == (7, 0.5)
@@ -215,7 +249,7 @@ def test_langsmith_roots_are_samples_and_their_tools_steps(tmp_path: Path) -> No
     orphan = {**tool, "trace_id": "z"}
     path = written(tmp_path / "runs.jsonl", [tool, root, orphan])
     _, items = read(path, "langsmith")
-    assert sum(isinstance(one, Skipped) for one in items) == 1
+    assert sum(isinstance(one, SkippedSample) for one in items) == 1
     _, (run,) = kept(path)
     assert run.fields.outputs == {"output": "A"}
     assert [(step.tool, step.result) for step in run.fields.tool_calls_log or ()] == [("find", "y")]

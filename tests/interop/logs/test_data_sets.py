@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.logs.sample import Skipped
+from minions_evals_mcp.interop.logs.sample import SkippedSample
 from tests.shared.interop.log_parts import line
 from tests.shared.interop.makers import Json, extra, foreign, kept, read, samples, written
 
@@ -38,7 +38,7 @@ def test_an_aggregate_says_that_its_samples_stand_elsewhere(tmp_path: Path) -> N
         "model_info": {"id": "org/m"},
     }
     _, items = read(written(tmp_path / "x.json", whole), "every-eval-ever-results")
-    assert [type(one) for one in items] == [Skipped, Skipped]
+    assert [type(one) for one in items] == [SkippedSample, SkippedSample]
 
 
 def test_a_line_without_its_input_is_refused_by_its_number(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytest
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.interop.logs.sample import Sample
+from minions_evals_mcp.interop.logs.sample import LogSample
 from minions_evals_mcp.scoring.assertions.table import check
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
-from tests.shared.interop.log_parts import DEEPEVAL, LOG, TAU, TRACE, line
+from tests.shared.interop.log_parts import DEEPEVAL, LOG, TAU, TAU2, TRACE, line, tau2_simulation
 from tests.shared.interop.makers import INSPECT_HEADER, Json, inspect_sample, samples, written
 from tests.shared.interop.whole_files import ITEM
 
@@ -122,6 +122,7 @@ OTHERS: dict[str, tuple[str, Any, Any]] = {
     "deepeval": ("test_run_1.json", DEEPEVAL, ("success", False)),
     "every-eval-ever": ("x_samples.jsonl", [line("a", "exact", 1.0)], ("is_correct", False)),
     "tau-bench": ("m-airline.json", [TAU], ("reward", 0.0)),
+    "tau2": ("results.json", {**TAU2, "simulations": [tau2_simulation(1.0)]}, ("reward", 0.0)),
     "openai-evals": ("run.jsonl", [{**LOG[0], "spec": {**cast("Json", LOG[0]["spec"]), "run_config": {}}}, *LOG[1:]], ("correct", False)),
     "openai-evals-items": ("items.jsonl", [ITEM], ("exact", False)),
     "mlflow": ("m.jsonl", [TRACE], ("value", "no")),
@@ -157,7 +158,7 @@ def _turned(told: Any, key: str, value: object) -> Any:
     return [_turned(one, key, value) for one in cast("list[Any]", told)] if isinstance(told, list) else told
 
 
-def _scored(tmp_path: Path, scorers: list[Json], value: Any, **more: Any) -> list[Sample]:
+def _scored(tmp_path: Path, scorers: list[Json], value: Any, **more: Any) -> list[LogSample]:
     """A log of one sample whose only score, of the first scorer, is that value."""
     name = str(scorers[0]["name"]).rpartition("/")[2]
     sample = {**inspect_sample(1, 1, "Paris", **more), "scores": {name: {"value": value}}}
@@ -165,6 +166,6 @@ def _scored(tmp_path: Path, scorers: list[Json], value: Any, **more: Any) -> lis
     return samples(written(tmp_path / "a.json", {**header, "samples": [sample]}))
 
 
-def _scores(sample: Sample) -> list[Json]:
+def _scores(sample: LogSample) -> list[Json]:
     assert sample.produced is not None
     return [score.wire() for score in sample.produced.scores]

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 import pytest
 
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.gathering import MOST_HELD, Row, gathered
+from minions_evals_mcp.interop.logs.gathering import MOST_HELD, LogRow, gathered
 from minions_evals_mcp.interop.logs.json_stream import LONGEST
 
 LARGE = 40_000
 
 
-def _rows(keys: int, times: int, size: int) -> Iterator[Row[str]]:
+def _rows(keys: int, times: int, size: int) -> Iterator[LogRow[str]]:
     """All first rows, then all second ones, …, and one that belongs to nothing."""
     for time in range(times):
         for key in range(keys):
-            yield Row(f"line {time * keys + key}", f"k{key}", f"{time} {key} ".ljust(size, "x"))
-    yield Row("the end", None, "alone")
+            yield LogRow(f"line {time * keys + key}", f"k{key}", f"{time} {key} ".ljust(size, "x"))
+    yield LogRow("the end", None, "alone")
 
 
 def test_rows_come_together_in_their_order_and_one_without_a_key_stays_alone() -> None:
@@ -44,9 +44,9 @@ def test_more_rows_than_may_wait_in_memory_wait_in_files_and_none_is_lost() -> N
 
 @pytest.mark.parametrize("others", [0, 2 * MOST_HELD // LARGE])
 def test_a_sample_that_no_memory_should_hold_is_refused_whether_it_waits_in_memory_or_in_files(others: int) -> None:
-    def rows() -> Iterator[Row[str]]:
+    def rows() -> Iterator[LogRow[str]]:
         yield from _rows(others, 1, LARGE)
-        yield from (Row(f"line {number}", "great", "x" * (LONGEST // 8)) for number in range(9))
+        yield from (LogRow(f"line {number}", "great", "x" * (LONGEST // 8)) for number in range(9))
         yield from _rows(others, 1, LARGE)
 
     with pytest.raises(InvalidRecordError, match="the rows of one sample, 'great', take more than"):

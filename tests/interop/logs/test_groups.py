@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from minions_evals_mcp.interop.logs.records import group_of
-from minions_evals_mcp.interop.logs.sample import Sample
+from minions_evals_mcp.interop.logs.sample import LogSample
 from tests.cli.suites import answer, benchmark, case, record, suite
 from tests.shared.cli.terminal import Json, Terminal
 from tests.workshop import place_store
@@ -22,15 +22,15 @@ def at(tmp_path: Any) -> Terminal:
 @pytest.mark.parametrize(
     ("sample", "group"),
     [
-        (Sample(1, {"q": "x"}), ""),
-        (Sample(1, {"q": "x"}, group="talk"), "talk"),
-        (Sample(1, {"q": "x", "conversation_id": 7}), "7"),
-        (Sample(1, {"q": "x"}, extra={"document_id": "doc"}), "doc"),
-        (Sample(1, {"q": "x"}, extra={"metadata": {"threadId": "t"}}), "t"),
-        (Sample(1, {"q": "x", "session_id": ""}), ""),
+        (LogSample(1, {"q": "x"}), ""),
+        (LogSample(1, {"q": "x"}, group="talk"), "talk"),
+        (LogSample(1, {"q": "x", "conversation_id": 7}), "7"),
+        (LogSample(1, {"q": "x"}, extra={"document_id": "doc"}), "doc"),
+        (LogSample(1, {"q": "x"}, extra={"metadata": {"threadId": "t"}}), "t"),
+        (LogSample(1, {"q": "x", "session_id": ""}), ""),
     ],
 )
-def test_a_sample_belongs_to_what_its_log_names(sample: Sample, group: str) -> None:
+def test_a_sample_belongs_to_what_its_log_names(sample: LogSample, group: str) -> None:
     assert group_of(sample) == group
 
 

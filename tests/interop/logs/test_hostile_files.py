@@ -28,7 +28,8 @@ ARCHIVE, TABLE = "inspect-eval", "parquet"
 SAMPLES_UNDER: dict[str, str] = {
     "data-set": "", "adk-evalset": "eval_cases", "pydantic-evals": "cases", "strands": "cases",
     "inspect-json": "samples", "promptfoo": "results.results", "deepeval": "testCases", "skill-evals": "evals",
-    "every-eval-ever-results": "", "tau-bench": "", "opencode": "messages", "claude-plugin-eval": "cases", "otel-logs": "resourceLogs",
+    "every-eval-ever-results": "", "tau-bench": "", "tau2": "simulations", "opencode": "messages",
+    "claude-plugin-eval": "cases", "otel-logs": "resourceLogs",
 }  # fmt: skip
 """Where a document's list of samples stands; of other formats each line is one."""
 SESSIONS = ("claude-code", "codex", "gemini-cli", "opencode", "otel-logs")

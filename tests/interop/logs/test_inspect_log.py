@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.sample import Sample
+from minions_evals_mcp.interop.logs.sample import LogSample
 from tests.shared.interop.makers import (
     INSPECT_HEADER,
     Json,
@@ -41,7 +41,7 @@ def test_an_archive_and_a_json_log_say_the_same(tmp_path: Path, zstd: bool) -> N
     )
     assert len(items) == len(same) == 4
     told, told_as_json = (
-        [(one.id, one.epoch, one.produced) for one in held if isinstance(one, Sample)] for held in (items, same)
+        [(one.id, one.epoch, one.produced) for one in held if isinstance(one, LogSample)] for held in (items, same)
     )
     assert told == told_as_json
 

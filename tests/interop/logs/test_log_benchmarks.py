@@ -16,12 +16,12 @@ from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_formats.table import named
 from minions_evals_mcp.interop.log_intake.benchmarks import CaseIds, grow_benchmarks
-from minions_evals_mcp.interop.logs.sample import Log
+from minions_evals_mcp.interop.logs.sample import EvaluationLog
 from minions_evals_mcp.store import records
 from tests.shared.interop.makers import inspect_json, inspect_sample
 from tests.workshop import benchmark, case, save
 
-LOG = Log("inspect", "run", "task")
+LOG = EvaluationLog("inspect", "run", "task")
 FIRST, SECOND, THIRD = "log:inspect/task", "log:inspect/task:2", "log:inspect/task:3"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.interop.logs.sample import Skipped
+from minions_evals_mcp.interop.logs.sample import SkippedSample
 from tests.shared.interop.makers import Json, extra, kept, read, written
 from tests.shared.interop.session_shapes import (
     SHAPES,
@@ -106,5 +106,5 @@ def test_the_user_who_stops_the_agent_is_a_signal(tmp_path: Path) -> None:
 
 def test_a_session_without_a_word_is_named(tmp_path: Path) -> None:
     _, items = read(written(tmp_path / "s.jsonl", claude_session(plan(5))[:1]), "claude-code")
-    why = next(item.why for item in items if isinstance(item, Skipped))
+    why = next(item.why for item in items if isinstance(item, SkippedSample))
     assert why == "a session in which nothing was asked, answered or called"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from minions_evals_mcp.interop.logs.sample import Skipped
-from minions_evals_mcp.sessions.telemetry import QUIET_S, Turns, events_of
+from minions_evals_mcp.interop.logs.sample import SkippedSample
+from minions_evals_mcp.sessions.telemetry import QUIET_S, EventTurns, events_of
 from tests.shared.interop.makers import extra, kept, read, written
 from tests.shared.interop.session_shapes import LOGS, claude_logs, plan
 
@@ -35,7 +35,7 @@ def test_each_turn_is_a_run_with_what_it_used_and_did(tmp_path: Path, host: str,
 
 def test_a_turn_is_over_once_the_next_begins_or_nothing_came_for_long() -> None:
     made = next(plan(seed) for seed in range(99) if len(plan(seed).turns) == 2)
-    turns = Turns()
+    turns = EventTurns()
     turns.add(events_of(claude_logs(made)[0]).events, now=0.0)
     (first,) = turns.completed(now=1.0)
     assert first.answer == made.turns[0].answer
@@ -48,7 +48,7 @@ def test_a_turn_is_over_once_the_next_begins_or_nothing_came_for_long() -> None:
 def test_sessions_that_come_mixed_are_kept_apart() -> None:
     plans = [plan(seed) for seed in range(5)]
     waiting = [[*events_of(claude_logs(made)[0]).events] for made in plans]
-    drawn, turns = random.Random(7), Turns()  # noqa: S311  no secret
+    drawn, turns = random.Random(7), EventTurns()  # noqa: S311  no secret
     while waiting := [left for left in waiting if left]:
         turns.add([drawn.choice(waiting).pop(0)], now=0.0)
     runs = turns.completed(now=0.0, at_once=True)
@@ -60,4 +60,4 @@ def test_records_of_other_programs_are_named(tmp_path: Path) -> None:
     whole = claude_logs(plan(1))[0]
     whole["resourceLogs"][0]["scopeLogs"][0]["logRecords"].append({"body": {"stringValue": "hello"}})
     _, items = read(written(tmp_path / "logs.json", json.loads(json.dumps(whole))), "otel-logs")
-    assert [item.why for item in items if isinstance(item, Skipped)] == ["an event hello"]
+    assert [item.why for item in items if isinstance(item, SkippedSample)] == ["an event hello"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.sample import Recorded, Skipped
+from minions_evals_mcp.interop.logs.sample import Recorded, SkippedSample
 from tests.shared.agent.traces import document, span
 from tests.shared.interop.log_parts import CHAT
 from tests.shared.interop.makers import Json, extra, foreign, kept, read, samples, written
@@ -58,7 +58,7 @@ def test_evaluations_that_stand_on_spans_are_foreign_scores(tmp_path: Path) -> N
 
 def test_a_trace_without_a_model_is_left_out_and_counted(tmp_path: Path) -> None:
     _, items = read(written(tmp_path / "t.json", traced("ee", span("x", "GET /", {"http.method": "GET"}))))
-    assert [type(one) for one in items] == [Skipped]
+    assert [type(one) for one in items] == [SkippedSample]
 
 
 def test_one_call_by_either_naming_is_the_same_run(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from minions_evals_mcp.interop.log_formats.table import named, opened
 from minions_evals_mcp.interop.logs.records import records, version
-from minions_evals_mcp.interop.logs.sample import Item, Log, Recorded, Sample
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample, Recorded
 from tests.shared.interop.makers import Json, packed
 from tests.shared.interop.whole_files import WHOLE
 
@@ -54,13 +54,13 @@ def _made(form: str, path: Path) -> str:
     """All that becomes of the file's log."""
     log, items = opened(named(form), path)
     held = list(items)
-    tried = {item.produced.variant: None for item in held if isinstance(item, Sample) and item.produced is not None}
+    tried = {item.produced.variant: None for item in held if isinstance(item, LogSample) and item.produced is not None}
     wires = [wire for item in held for wire in _wires(log, item)]
     return json.dumps([*wires, *(version(log, variant) for variant in tried)])
 
 
-def _wires(log: Log, item: Item) -> list[Json]:
-    return [*records(log, item)] if isinstance(item, Sample) else [item.wire] if isinstance(item, Recorded) else []
+def _wires(log: EvaluationLog, item: Item) -> list[Json]:
+    return [*records(log, item)] if isinstance(item, LogSample) else [item.wire] if isinstance(item, Recorded) else []
 
 
 @pytest.mark.parametrize("form", [form for form in WHOLE if form not in (*NO_OBJECTS, *SESSIONS)])

@@ -12,19 +12,19 @@ from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
+from minions_evals_mcp.scoring.assertions.kinds.graded import GraderRequest, grades_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
 from minions_evals_mcp.scoring.assertions.scoring_code import rescored, scoring_need
 from minions_evals_mcp.scoring.assertions.table import check, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
-    Broke,
     Checked,
     Evidence,
     Grade,
     GradeNeed,
     Ran,
     SimilarityNeed,
+    SnippetError,
     Subject,
     Unchecked,
 )
@@ -88,7 +88,7 @@ def test_a_need_names_the_judge_and_what_fills_its_words() -> None:
 def test_whom_assertions_ask_is_told_inside_sets_too() -> None:
     similar = Assertion(type="not-similar", value="x", provider=OWN)
     held = Assertion(type="assert-set", assertions=(RUBRIC, similar, Assertion(type="factuality", value="x")))
-    assert [*grades_asked([held])] == [Asks(OWN, "{{output}}"), Asks(None, "")]
+    assert [*grades_asked([held])] == [GraderRequest(OWN, "{{output}}"), GraderRequest(None, "")]
     assert [*embedders_asked([held, Assertion(type="similar", value="y")])] == [OWN, None]
 
 
@@ -163,5 +163,5 @@ def test_metrics_that_the_code_gives_stand_in_place_of_the_assertions_with_their
 
 
 def test_code_that_breaks_is_no_verdict() -> None:
-    found = rescored(Aggregate(passed=True, score=1, results=()), Broke("time-limit", "it took too long"))
+    found = rescored(Aggregate(passed=True, score=1, results=()), SnippetError("time-limit", "it took too long"))
     assert found == Unchecked("assertScoringFunction", "it took too long")

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.scoring.assertions.table import check, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, RegexNeed, Subject, Unchecked
-from minions_evals_mcp.scoring.verdicts.examination import Checks
+from minions_evals_mcp.scoring.verdicts.examination import OutputChecks
 
 YES = Assertion(type="contains", value="a")
 NO = Assertion(type="contains", value="z")
@@ -134,16 +134,16 @@ def test_a_set_alone_is_the_same_as_its_members_together(members: list[Assertion
 @pytest.mark.parametrize(
     ("checks", "decides"),
     [
-        (Checks([UNRECORDED, NO], SUBJECT), True),
-        (Checks([UNRECORDED, YES], SUBJECT), False),
-        (Checks([UNRECORDED, NO], SUBJECT, threshold=0.5), False),
-        (Checks([Assertion(type="assert-set", assertions=(UNRECORDED, NO))], SUBJECT, threshold=0.5), False),
-        (Checks([UNRECORDED, NO], SUBJECT, by_all=True), False),
-        (Checks([UNRECORDED, NO], SUBJECT._replace(of_config=True)), False),
+        (OutputChecks([UNRECORDED, NO], SUBJECT), True),
+        (OutputChecks([UNRECORDED, YES], SUBJECT), False),
+        (OutputChecks([UNRECORDED, NO], SUBJECT, threshold=0.5), False),
+        (OutputChecks([Assertion(type="assert-set", assertions=(UNRECORDED, NO))], SUBJECT, threshold=0.5), False),
+        (OutputChecks([UNRECORDED, NO], SUBJECT, by_all=True), False),
+        (OutputChecks([UNRECORDED, NO], SUBJECT._replace(of_config=True)), False),
     ],
 )
 def test_a_failed_check_decides_beside_an_unjudgeable_one_only_where_each_must_pass_and_nobody_looks_at_all(
-    checks: Checks, decides: bool
+    checks: OutputChecks, decides: bool
 ) -> None:
     answer = checks.answer()
     assert (isinstance(answer, Aggregate) and not answer.passed) is decides

@@ -16,7 +16,7 @@ from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.table import asks_outside, needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Subject, Unchecked
-from minions_evals_mcp.scoring.verdicts.examination import Checks
+from minions_evals_mcp.scoring.verdicts.examination import OutputChecks
 
 
 class Checker:
@@ -29,7 +29,7 @@ class Checker:
         """The verdict of one assertion, with whatever it needs fetched."""
         assertion = Assertion.model_validate(asked)
         vet(assertion)
-        checks = Checks((assertion,), Subject(text, variables={"name": "Ada"}))
+        checks = OutputChecks((assertion,), Subject(text, variables={"name": "Ada"}))
         (found,) = await judge([checks], Judges(self.regexes, self.snippets, wordllama_embedder))
         return found
 

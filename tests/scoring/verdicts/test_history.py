@@ -13,8 +13,8 @@ from minions_evals_mcp.domain.results import Digests
 from minions_evals_mcp.scoring.text_diff import MOST_CHARACTERS, text_diff
 from minions_evals_mcp.scoring.verdicts.history import (
     Compared,
-    Sample,
-    Standing,
+    HistoryStanding,
+    RunSample,
     compared,
     likeness,
     sample,
@@ -22,10 +22,10 @@ from minions_evals_mcp.scoring.verdicts.history import (
     standing,
 )
 
-GOOD = Sample(passed=True, score=1.0, length=100, measured="m")
+GOOD = RunSample(passed=True, score=1.0, length=100, measured="m")
 BAD = replace(GOOD, passed=False)
 SAMPLES = st.builds(
-    Sample,
+    RunSample,
     passed=st.booleans(),
     score=st.none() | st.floats(0, 1),
     length=st.integers(0, 10_000),
@@ -119,7 +119,7 @@ def test_a_score_drops_below_nine_tenths_of_the_mean(score: float | None, drops:
 
 
 def test_scores_that_were_measured_otherwise_are_not_compared() -> None:
-    assert standing(replace(GOOD, score=0.1), [replace(GOOD, measured="other")] * 5) == Standing()
+    assert standing(replace(GOOD, score=0.1), [replace(GOOD, measured="other")] * 5) == HistoryStanding()
 
 
 @pytest.mark.parametrize(
@@ -132,33 +132,33 @@ def test_a_length_changes_by_more_than_three_tenths_of_the_mean(length: int, cha
 
 def test_from_empty_outputs_any_length_is_a_change() -> None:
     empty = replace(GOOD, length=0)
-    assert standing(empty, [empty]) == Standing()
+    assert standing(empty, [empty]) == HistoryStanding()
     assert standing(replace(GOOD, length=1), [empty]).regression_types == ("LENGTH_CHANGE",)
 
 
 def test_where_rules_overlap_all_are_kept_and_the_gravest_comes_first() -> None:
-    worse = Sample(passed=False, score=0.1, length=500, measured="m")
+    worse = RunSample(passed=False, score=0.1, length=500, measured="m")
     assert standing(worse, [GOOD] * 5).regression_types == ("FAILED", "SCORE_DROP", "LENGTH_CHANGE")
 
 
 def test_a_flip_is_told_apart_from_a_regression() -> None:
-    assert standing(BAD, [GOOD, BAD, BAD]) == Standing(flipped=True)
+    assert standing(BAD, [GOOD, BAD, BAD]) == HistoryStanding(flipped=True)
     assert not standing(BAD, [BAD, GOOD]).flipped
 
 
 @given(SAMPLES)
-def test_without_a_history_nothing_is_a_regression(now: Sample) -> None:
-    assert standing(now, []) == Standing()
+def test_without_a_history_nothing_is_a_regression(now: RunSample) -> None:
+    assert standing(now, []) == HistoryStanding()
 
 
 @given(SAMPLES, st.lists(SAMPLES, min_size=1, max_size=5))
-def test_the_order_of_history_matters_to_the_flip_only(now: Sample, earlier: list[Sample]) -> None:
+def test_the_order_of_history_matters_to_the_flip_only(now: RunSample, earlier: list[RunSample]) -> None:
     assert standing(now, earlier).regression_types == standing(now, earlier[::-1]).regression_types
 
 
 @given(SAMPLES, st.integers(1, 5))
-def test_the_same_run_again_is_no_regression(now: Sample, times: int) -> None:
-    assert standing(now, [now] * times) == Standing()
+def test_the_same_run_again_is_no_regression(now: RunSample, times: int) -> None:
+    assert standing(now, [now] * times) == HistoryStanding()
 
 
 def test_under_a_rubric_its_fraction_is_compared_and_else_the_similarity() -> None:

@@ -12,7 +12,7 @@ from mcp_types import TextContent
 from pydantic import ConfigDict, JsonValue
 
 from minions_evals_mcp.server.answers.sizes import BUDGETS, Pages, Shape, answered, clipped, fitted
-from minions_evals_mcp.server.edge.answer import Answer
+from minions_evals_mcp.server.edge.answer import ToolAnswer
 from minions_evals_mcp.server.edge.argument_types import Detail
 from tests.shared.server.hosts import Host, part, rows, suite, text_of, tokens_in
 from tests.workshop import Json
@@ -29,7 +29,7 @@ VALUES = st.recursive(
 )
 
 
-class Anything(Answer):
+class Anything(ToolAnswer):
     """An answer that says anything."""
 
     model_config = ConfigDict(extra="allow")

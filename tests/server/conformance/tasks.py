@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, InputRequest, InputRequiredResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.server.edge.guard import EvalsServer
-from minions_evals_mcp.server.tasks.extension import Asker, Json, Status, Task, Tasks
+from minions_evals_mcp.server.tasks.extension import Asker, Json, Status, Tasks, TaskState
 from tests.server.conformance.asking import Asked, answers, elicitation, needs_handles
 from tests.server.conformance.fixtures import text
 
@@ -28,7 +28,7 @@ Work = Callable[["Going"], Awaitable[str]]
 class Going:
     """One piece of work: where it stands, and what it waits for."""
 
-    task: Task
+    task: TaskState
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     waiting: dict[str, InputRequest] = field(default_factory=dict[str, InputRequest])
     given: anyio.Event = field(default_factory=anyio.Event)
@@ -70,7 +70,7 @@ class FixtureBoard:
 
     def begin(self, work: Work) -> CallToolResult:
         """The answer of a call that leaves this work going on."""
-        going = Going(Task(uuid4().hex, "working", "", AT, AT))
+        going = Going(TaskState(uuid4().hex, "working", "", AT, AT))
         self._going[going.task.id] = going
         self._tasks.start_soon(self._carry_out, going, work)
         return CallToolResult(
@@ -90,7 +90,7 @@ class FixtureBoard:
         if going.scope.cancelled_caught:
             going.settle("cancelled")
 
-    async def find(self, task_id: str, ctx: Asker) -> Task | None:
+    async def find(self, task_id: str, ctx: Asker) -> TaskState | None:
         """The task under that id."""
         del ctx
         going = self._going.get(task_id)

@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.options import ServerOptions
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.hang import HANG_S
 from tests.node_clients import MODULES, node
 from tests.server.conformance.asking import register_asking
@@ -46,8 +46,8 @@ def _failed(said: str, among: Sequence[str]) -> list[str]:
 @pytest.mark.parametrize(("revision", "scored"), [("2026-07-28", 37), ("2025-11-25", 30)])
 async def test_every_scored_scenario_of_the_revision_passes(tmp_path: Path, revision: str, scored: int) -> None:
     node()
-    session = Session(lambda: opened(config_in(tmp_path)))
-    server = build_server(session, Options())
+    session = ServerSession(lambda: opened(config_in(tmp_path)))
+    server = build_server(session, ServerOptions())
     register_fixtures(server)
     register_asking(server)
     with anyio.fail_after(HANG_S):
@@ -60,7 +60,7 @@ async def test_every_scored_scenario_of_the_revision_passes(tmp_path: Path, revi
 
 async def test_the_nine_scenarios_of_the_tasks_extension_pass(tmp_path: Path) -> None:
     node()
-    session = Session(lambda: opened(config_in(tmp_path)))
+    session = ServerSession(lambda: opened(config_in(tmp_path)))
     said = ""
     with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as going:

@@ -17,9 +17,10 @@ from mcp_types import CallToolResult, ToolAnnotations
 
 from minions_evals_mcp.errors import BadInputError, NotFoundError, StoreError
 from minions_evals_mcp.next_steps import WORKS, argument
+from minions_evals_mcp.server.edge.derived import arguments_of
 from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
 from minions_evals_mcp.server.edge.schemas import Schemas, schema_of
-from minions_evals_mcp.server.signatures.runs import GetRun, SubmitJudgments
+from minions_evals_mcp.server.signatures.runs import SubmitJudgments
 from minions_evals_mcp.server.signatures.scoring import ScoreOutputs
 from tests.shared.server.hosts import Host
 
@@ -47,8 +48,8 @@ def broken(error: Exception) -> StrictTool:
     return strict_tool(
         name="broken",
         description="",
-        arguments=lambda: GetRun,
-        schemas=Schemas(schema_of(GetRun), {}),
+        arguments=lambda: arguments_of("get_run"),
+        schemas=Schemas(schema_of(arguments_of("get_run")), {}),
         annotations=ToolAnnotations(),
         work=work,
     )
@@ -93,7 +94,7 @@ async def test_json_in_a_string_is_read_where_a_host_sends_it_so(host: Host) -> 
 
 
 def test_schemas_have_no_references_titles_or_nulls() -> None:
-    for model in (GetRun, ScoreOutputs, SubmitJudgments):
+    for model in (arguments_of("get_run"), ScoreOutputs, SubmitJudgments):
         said = str(schema_of(model))
         assert not {"$ref", "$defs", "'title'", "'null'"} & set(said.replace(":", " ").split())
         assert "$ref" not in said

@@ -21,8 +21,8 @@ from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.graphql.http import GraphQLDoor
-from minions_evals_mcp.server.options import Options, read_options
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.options import ServerOptions, read_options
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.hang import HANG_S
 from tests.shared.engine.ab_workshop import ANSWER, laboratory, says
 from tests.shared.fakes.llm_server import Server, serving
@@ -67,8 +67,8 @@ async def served(folder: Path, *, token: str | None = None) -> AsyncGenerator[Ap
             async def opening() -> AsyncGenerator[Engine]:
                 yield engine
 
-            session = Session(opening, target=TARGET)
-            server = build_server(session, Options())
+            session = ServerSession(opening, target=TARGET)
+            server = build_server(session, ServerOptions())
             async with on_the_web(server, session, token=token, with_graphql=True) as door:
                 url = door.url.replace("/mcp", "/graphql")
                 headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -219,7 +219,7 @@ async def test_the_page_for_a_browser_is_there_on_this_machine_only(tmp_path: Pa
             assert (await client.get(api.url.replace("/graphql", "") + path)).status_code == 200
         assert (await client.get(f"{api.url}/other.js")).status_code == 404
         everywhere = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-        door = GraphQLDoor(Session(lambda: open_engine(config_in(tmp_path))), everywhere, with_ide=False)
+        door = GraphQLDoor(ServerSession(lambda: open_engine(config_in(tmp_path))), everywhere, with_ide=False)
         transport = httpx2.ASGITransport(app=door)
         async with httpx2.AsyncClient(transport=transport, base_url="http://evals.example") as elsewhere:
             assert (await elsewhere.get("/graphql", headers=asking)).status_code != 200

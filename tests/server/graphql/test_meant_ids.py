@@ -19,7 +19,7 @@ from graphql import GraphQLID, GraphQLInputObjectType, build_schema, get_named_t
 from minions_evals_mcp.domain.request_fields import names_in
 from minions_evals_mcp.engine.near_ids import with_near_ids
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
-from minions_evals_mcp.messages.testing_api import VERBS, Asking, Verb
+from minions_evals_mcp.messages.testing_api import VERBS, Verb, VerbContext
 from minions_evals_mcp.server.graphql.schema import graphql_schema
 from tests.server.graphql.test_graphql import Api, served
 from tests.workshop import Json, minion, save
@@ -129,7 +129,7 @@ async def test_an_id_by_its_beginning_in_a_message(tmp_path: Path, kind: str) ->
         return verb.payload.model_validate({**FULL.get(kind, {}), camel[field]: given})
 
     async with shop(tmp_path) as api:
-        asking = Asking("key", "made", "ada", None)
+        asking = VerbContext("key", "made", "ada", None)
         if kind.startswith("get-"):
             assert await verb.answered(api.engine, payload(whole[:LONG]), asking) == await verb.answered(
                 api.engine, payload(whole), asking

@@ -14,9 +14,9 @@ from mcp import Client
 from mcp_types import CallToolResult, TextResourceContents
 
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
+from minions_evals_mcp.server.options import ServerOptions
 from minions_evals_mcp.server.resources.picture import PAGE, PICTURE, PICTURED
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.shared.browser.driver import CHROMIUM, started, tab
 from tests.shared.server.hosts import ERAS, Host, hosted, suite
 from tests.workshop import Json, config_in, opened
@@ -28,7 +28,7 @@ NASTY = '<img src=x onerror="document.title=1"><b>owned</b>'
 @asynccontextmanager
 async def showing(folder: Path) -> AsyncGenerator[Host]:
     """A host that shows pages."""
-    server = build_server(Session(lambda: opened(config_in(folder))), Options())
+    server = build_server(ServerSession(lambda: opened(config_in(folder))), ServerOptions())
     async with Client(server, extensions=[_shows()]) as client:
         yield Host(client)
 

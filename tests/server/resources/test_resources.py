@@ -19,7 +19,7 @@ from mcp_types import (
 )
 
 from minions_evals_mcp.domain.records import TYPES
-from minions_evals_mcp.server.options import Options
+from minions_evals_mcp.server.options import ServerOptions
 from minions_evals_mcp.server.resources import addresses, skill_files
 from minions_evals_mcp.server.resources.completion import FIXED
 from minions_evals_mcp.server.resources.prompts import PROMPTS
@@ -173,7 +173,7 @@ async def test_a_large_record_stays_within_the_size_of_an_answer(host: Host) -> 
 async def test_a_read_only_server_offers_every_resource(tmp_path: Path) -> None:
     async with hosted(config_in(tmp_path)) as host:
         run_id = await ran(host)
-    async with hosted(config_in(tmp_path), options=Options(read_only=True)) as host:
+    async with hosted(config_in(tmp_path), options=ServerOptions(read_only=True)) as host:
         assert rows(await read(host, addresses.results_address(run_id)), "results")
 
 

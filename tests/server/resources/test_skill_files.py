@@ -17,9 +17,9 @@ from mcp.client.extension import ClientExtension
 from mcp.shared.exceptions import MCPError
 
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
+from minions_evals_mcp.server.options import ServerOptions
 from minions_evals_mcp.server.resources.skill_files import EXTENSION, MOST_FILES, skill_entry
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.session.opened import ServerSession
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.skills import NAMES
 from tests.workshop import config_in, opened
@@ -62,7 +62,7 @@ class _Get(types.Request[_Wanted, Literal["skills/get"]]):
 @asynccontextmanager
 async def client(folder: Path) -> AsyncGenerator[Client]:
     """A client of a server on an empty store."""
-    server = build_server(Session(lambda: opened(config_in(folder))), Options())
+    server = build_server(ServerSession(lambda: opened(config_in(folder))), ServerOptions())
     async with Client(server, extensions=[Skills()]) as connected:
         yield connected
 

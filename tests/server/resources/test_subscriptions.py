@@ -23,7 +23,7 @@ from mcp_types import (
 )
 
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
+from minions_evals_mcp.server.options import ServerOptions
 from minions_evals_mcp.server.resources.addresses import (
     INDEX,
     OUTBOX,
@@ -32,8 +32,8 @@ from minions_evals_mcp.server.resources.addresses import (
     results_address,
     trend_address,
 )
-from minions_evals_mcp.server.resources.subscriptions import Watch
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.resources.subscriptions import StoreWatch
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.hang import HANG_S
 from tests.shared.server.hosts import ERAS, Host, hosted, judged, read_by_people, rows, suite
 from tests.shared.server.wire import environment, forked, wired
@@ -90,7 +90,7 @@ async def listening(server: object, era: str, addresses: Sequence[str]) -> Async
 
 def server_on(folder: Path) -> object:
     """A server in memory on the store in that folder."""
-    return build_server(Session(lambda: opened(config_in(folder))), Options())
+    return build_server(ServerSession(lambda: opened(config_in(folder))), ServerOptions())
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -179,8 +179,8 @@ async def test_a_store_that_cannot_be_used_is_told_to_who_subscribes(tmp_path: P
 
 async def test_nobody_listens_nothing_is_looked_at(tmp_path: Path) -> None:
     """A look takes the store's reader; when the last listener is gone the watch is as it was before the first."""
-    session = Session(lambda: opened(config_in(tmp_path)))
-    watch = Watch(session, InMemorySubscriptionBus())
+    session = ServerSession(lambda: opened(config_in(tmp_path)))
+    watch = StoreWatch(session, InMemorySubscriptionBus())
     async with session.open():
         assert not watch.is_looking
         await watch.begin()

@@ -17,8 +17,8 @@ from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.options import ServerOptions
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.hang import HANG_S
 from tests.shared.server.hosts import ERAS, Host, hosted, part, read_by_people, rows
 from tests.workshop import Json, config_in, opened
@@ -39,7 +39,7 @@ async def hosted_with(folder: Path, era: str, answer: Answer) -> AsyncGenerator[
         shown.append(params.message)
         return answer(params)
 
-    server = build_server(Session(lambda: opened(config_in(folder))), Options())
+    server = build_server(ServerSession(lambda: opened(config_in(folder))), ServerOptions())
     async with Client(server, mode=era, elicitation_callback=asked) as client:
         yield Host(client), shown
 
@@ -201,7 +201,7 @@ async def test_a_person_who_is_away_is_waited_for_no_longer_than_was_asked(tmp_p
         await anyio.sleep_forever()
         raise AssertionError
 
-    server = build_server(Session(lambda: opened(config_in(tmp_path))), Options())
+    server = build_server(ServerSession(lambda: opened(config_in(tmp_path))), ServerOptions())
     with anyio.fail_after(HANG_S):
         async with Client(server, mode="legacy", elicitation_callback=away) as client:
             host = Host(client)

@@ -10,8 +10,8 @@ import pytest
 from mcp import Client
 
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.options import ServerOptions
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.shared.server.hosts import Host, suite
 from tests.workshop import Json, config_in, opened
 
@@ -32,9 +32,9 @@ class Watched:
 
 @pytest.fixture
 async def watched(tmp_path: Path) -> AsyncGenerator[Watched]:
-    session = Session(lambda: opened(config_in(tmp_path)))
+    session = ServerSession(lambda: opened(config_in(tmp_path)))
     statements: list[str] = []
-    async with Client(build_server(session, Options())) as client:
+    async with Client(build_server(session, ServerOptions())) as client:
         host = Host(client)
         await host.call("save_records", records=suite(4))
         await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", waitSeconds=50)

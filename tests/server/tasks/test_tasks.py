@@ -16,8 +16,8 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ConfigDict
 
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.options import ServerOptions
+from minions_evals_mcp.server.session.opened import ServerSession
 from minions_evals_mcp.server.tasks.extension import EXTENSION
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import FakeSettings, serving
@@ -82,7 +82,7 @@ async def _unresolved(claimed: Handle, context: object) -> types.CallToolResult:
 async def following(folder: Path, url: str | None = None, *, forms: bool = False) -> AsyncGenerator[Client]:
     """A client that knows handles, and shows forms."""
     config = config_in(folder, model_url=url) if url else config_in(folder)
-    server = build_server(Session(lambda: opened(config)), Options())
+    server = build_server(ServerSession(lambda: opened(config)), ServerOptions())
     with anyio.fail_after(HANG_S):
         shown = _not_shown if forms else None
         async with Client(server, extensions=[_Handles()], elicitation_callback=shown) as client:

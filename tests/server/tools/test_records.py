@@ -428,3 +428,18 @@ async def test_what_an_assistant_gets_wrong_is_told_with_what_it_is(host: Host) 
     done = await host.call("run_test_case", testCaseId="c1", waitSeconds=50)
     assert "completed; 1 of 1 passed" in str(done["summary"])
     assert "there was nothing to cancel" in str((await host.call("cancel_run", runId=done["runId"]))["summary"])
+
+
+async def test_a_card_is_made_by_code_of_the_callers_own_which_reaches_nothing(host: Host) -> None:
+    table = [{"ok": True}, {"ok": False}, {"ok": True}]
+    code = "return {'score': sum(row['ok'] for row in data) * 10}"
+    answer = await host.call("score_outputs", table=table, code=code, compareTable=table[:2])
+    assert (part(answer, "card")["score"], part(answer, "before")["score"]) == (20, 10)
+    await host.call("save_records", records=suite(3))
+    await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
+    of_run = await host.call("score_outputs", runId="latest", code="return {'score': len(data)}")
+    assert part(of_run, "card")["score"] == 3
+    refused = await host.refused("score_outputs", table=table, code="return open('/etc/passwd').read()")
+    assert "has no files" in refused, refused
+    assert "columns" in await host.refused("score_outputs", table=table, code=code, columns=["ok"])
+    assert "code" in await host.refused("score_outputs", table=table, code="return 'nothing'")

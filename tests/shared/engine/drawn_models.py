@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings
-from minions_evals_mcp.models.replies import Completion, FaultKind, Reply, Usage
+from minions_evals_mcp.models.replies import Completion, FaultKind, Reply, TokenUsage
 from minions_evals_mcp.models.request import ModelRequest
 
 ANSWERS = ("happy am", "happy am not", "am happy sad", "sad not", "happy")
@@ -37,7 +37,7 @@ class Drawn:
         self.calls += 1
         latency = cold * self.chance.lognormvariate(6.5, 0.4)
         written = self.chance.randrange(20, 200)
-        usage = Usage(50, written)
+        usage = TokenUsage(50, written)
         return Completion(
             self.chance.choice(ANSWERS), request.model, "stop", usage, latency, 1e-5 * written, 1, (), latency / 3
         )

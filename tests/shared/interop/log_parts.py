@@ -31,6 +31,31 @@ TAU: Json = {
         {"role": "assistant", "content": "Done."},
     ],
 }
+
+
+def tau2_simulation(reward: float | None, ending: str = "user_stop", trial: int = 0) -> Json:
+    """One simulation of tau2-bench, that ended so with that reward."""
+    call: Json = {"id": "c1", "name": "find", "arguments": {"id": 7}, "requestor": "assistant"}
+    return {
+        "id": f"s{trial}", "task_id": "7", "trial": trial, "termination_reason": ending, "agent_cost": 0.5, "duration": 2.0,
+        "reward_info": None if reward is None else {"reward": reward, "db_check": {"db_match": True}},
+        "messages": [
+            {"role": "user", "content": "Hi", "tool_calls": None},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "id": "c1", "content": "12A", "error": False},
+            {"role": "assistant", "content": "Done."},
+        ],
+    }  # fmt: skip
+
+
+TAU2: Json = {
+    "timestamp": "2026-01-01T00:00:00Z",
+    "info": {"environment_info": {"domain_name": "airline"}, "agent_info": {"llm": "gpt-x"}},
+    "tasks": [{"id": "7", "user_scenario": {"instructions": {"reason_for_call": "seat"}},
+               "evaluation_criteria": {"actions": [{"action_id": "a", "name": "find", "arguments": {"id": 7}}]}}],
+}  # fmt: skip
+
+
 DEEPEVAL: Json = {
     "testFile": "test_geo.py",
     "identifier": "geo",

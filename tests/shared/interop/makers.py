@@ -19,7 +19,7 @@ from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.interop.log_formats.table import matching, named, opened, sniff
 from minions_evals_mcp.interop.logs.records import records, version
-from minions_evals_mcp.interop.logs.sample import Item, Log, Recorded, Sample
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample, Recorded
 
 Json = dict[str, Any]
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -33,7 +33,7 @@ def written(path: Path, value: object) -> Path:
     return path
 
 
-def read(path: Path, form: str | None = None) -> tuple[Log, list[Item]]:
+def read(path: Path, form: str | None = None) -> tuple[EvaluationLog, list[Item]]:
     """The log and all that it holds; of the format that the file looks like, which is asserted where one is named."""
     sniffed = matching(sniff(path))
     assert sniffed is not None, f"{path.name} looks like nothing"
@@ -42,15 +42,15 @@ def read(path: Path, form: str | None = None) -> tuple[Log, list[Item]]:
     return log, list(items)
 
 
-def samples(path: Path, form: str | None = None) -> list[Sample]:
+def samples(path: Path, form: str | None = None) -> list[LogSample]:
     """The samples of the log."""
-    return [item for item in read(path, form)[1] if isinstance(item, Sample)]
+    return [item for item in read(path, form)[1] if isinstance(item, LogSample)]
 
 
 def kept(path: Path, form: str | None = None) -> tuple[list[Record[TestCase]], list[Record[AgentRun]]]:
     """The cases and the agent-runs that the log becomes, each fitting its type."""
     log, items = read(path, form)
-    wires = [wire for item in items if isinstance(item, Sample) for wire in records(log, item)]
+    wires = [wire for item in items if isinstance(item, LogSample) for wire in records(log, item)]
     wires += [item.wire for item in items if isinstance(item, Recorded)]
     record_from_wire(version(log), new_id="v", now=NOW)
     found = [record_from_wire(wire, new_id="none", now=NOW) for wire in wires]

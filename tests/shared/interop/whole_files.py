@@ -17,11 +17,13 @@ from tests.shared.interop.log_parts import (
     EVALS,
     LOG,
     TAU,
+    TAU2,
     TRACE,
     line,
     observation,
     result,
     results,
+    tau2_simulation,
 )
 from tests.shared.interop.makers import Json, inspect_archive, inspect_json, inspect_sample, written
 from tests.shared.interop.plugin_results import grader, run
@@ -81,6 +83,7 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "openai-evals-items": ("items.jsonl", _json([{**ITEM, "data_source_idx": n} for n in range(3)])),
     "otel": ("t.jsonl", _spans),
     "tau-bench": ("m-airline.json", _json([{**TAU, "task_id": n} for n in range(3)])),
+    "tau2": ("results.json", _json({**TAU2, "simulations": [{**tau2_simulation(1.0), "task_id": n} for n in range(3)]})),
     "deepeval": ("test_run_1.json", _json(DEEPEVAL)),
     "claude-plugin-eval": (
         "aggregate-result.json",

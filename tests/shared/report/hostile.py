@@ -12,7 +12,7 @@ from minions_evals_mcp.engine.answers.report_data import find_subject, read_repo
 from minions_evals_mcp.engine.answers.report_values import Report, ReportedCase
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report.documents.forms import FORMS
-from minions_evals_mcp.store.leases import Lease, grant
+from minions_evals_mcp.store.leases import ChunkLease, grant
 from tests.workshop import Json, answer, bench, benchmark, case, rubric, save, says
 
 OWNED = "document.title='owned';document.body.id='owned'"
@@ -55,7 +55,7 @@ async def hostile_runs(engine: Engine, *, long: int = 0) -> None:
             await save(engine, run)
         job = await bench(engine, "b", prompt_version_ref=version, key=version)
         for chunk, worker in enumerate(PAYLOADS):
-            lease = Lease(job.id, chunk + 1, 1, worker, [UnitKey(job.id, chunk, 1)])
+            lease = ChunkLease(job.id, chunk + 1, 1, worker, [UnitKey(job.id, chunk, 1)])
             await engine.store.write(partial(grant, lease=lease, at=job.created_at, lasts=timedelta(minutes=1)))
 
 

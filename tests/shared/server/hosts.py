@@ -16,12 +16,12 @@ from pydantic import JsonValue
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.next_steps import is_rendered
 from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.options import ServerOptions
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.workshop import Json, opened
 
 ERAS = ("auto", "legacy")
-EVERYTHING = Options()
+EVERYTHING = ServerOptions()
 SCHEMAS: dict[str, Json | None] = {}
 VALIDATORS: dict[str, Validator] = {}
 """By which clients vet answers, compiled once for all of them: that costs a client more than most tests."""
@@ -64,11 +64,11 @@ async def hosted(
     config: EngineConfig,
     *,
     era: str = "auto",
-    options: Options = EVERYTHING,
+    options: ServerOptions = EVERYTHING,
     target: str | None = None,
 ) -> AsyncGenerator[Host]:
     """A host of a server on that engine."""
-    server = build_server(Session(lambda: opened(config), target=target), options)
+    server = build_server(ServerSession(lambda: opened(config), target=target), options)
     async with Client(server, mode=era) as client:
         told = client.session
         told._tool_output_schemas, told._tool_output_validators = SCHEMAS, VALIDATORS  # pyright: ignore[reportPrivateUsage]

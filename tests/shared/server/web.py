@@ -9,12 +9,12 @@ from pathlib import Path
 
 import anyio
 
-from minions_evals_mcp.bounded_connections import Bounds
+from minions_evals_mcp.bounded_connections import ConnectionLimits
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.edge.guard import EvalsServer
-from minions_evals_mcp.server.http import Door, Web, http_app, listening
-from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.http import Door, HttpServer, http_app, listening
+from minions_evals_mcp.server.options import ServerOptions
+from minions_evals_mcp.server.session.opened import ServerSession
 from tests.hang import HANG_S
 from tests.workshop import config_in, opened
 
@@ -22,18 +22,18 @@ from tests.workshop import config_in, opened
 @asynccontextmanager
 async def on_the_web(
     server: EvalsServer,
-    session: Session,
+    session: ServerSession,
     *,
     token: str | None = None,
     names: tuple[str, ...] = (),
-    bounds: Bounds | None = None,
+    bounds: ConnectionLimits | None = None,
     with_graphql: bool = False,
 ) -> AsyncGenerator[Door]:
     """The door of the server while it serves."""
     with listening(Door("127.0.0.1", 0)) as bound:
         door = Door("127.0.0.1", _port(bound), names, token)
         app = http_app(server, session, door, with_graphql=with_graphql)
-        web = Web(app, bounds or Bounds(), closing_s=1)
+        web = HttpServer(app, bounds or ConnectionLimits(), closing_s=1)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(web.serve, [bound])
             try:
@@ -51,12 +51,12 @@ TOKEN = "a-token-of-some-length"
 
 @asynccontextmanager
 async def served(
-    folder: Path, *, token: str | None = None, names: tuple[str, ...] = (), bounds: Bounds | None = None
+    folder: Path, *, token: str | None = None, names: tuple[str, ...] = (), bounds: ConnectionLimits | None = None
 ) -> AsyncGenerator[Door]:
     """The door of a server on an empty store."""
-    session = Session(lambda: opened(config_in(folder)))
+    session = ServerSession(lambda: opened(config_in(folder)))
     with anyio.fail_after(HANG_S):
         async with on_the_web(
-            build_server(session, Options()), session, token=token, names=names, bounds=bounds
+            build_server(session, ServerOptions()), session, token=token, names=names, bounds=bounds
         ) as door:
             yield door

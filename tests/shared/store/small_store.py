@@ -211,7 +211,7 @@ def fill(db: Db) -> None:
     unit = UnitKey("job", 0, 1)
     said = Observed(output={"output": "said"})
     jobs.save_units(db, [jobs.UnitRow(unit, "c1", "awaiting-judgments", observed=said, packet="p")])
-    leases.grant(db, leases.Lease("job", 1, 1, "tcp://10.0.0.1:1", [unit]), at=START, lasts=timedelta(seconds=60))
+    leases.grant(db, leases.ChunkLease("job", 1, 1, "tcp://10.0.0.1:1", [unit]), at=START, lasts=timedelta(seconds=60))
     jobs.save_verdict(db, unit, ABOUT, verdict(), at=START)
     later = START + timedelta(seconds=1)
     jobs.save_verdict(db, UnitKey("job", 1, 1), ABOUT, NotJudgeable("rubric/tone", "no picture"), at=later)

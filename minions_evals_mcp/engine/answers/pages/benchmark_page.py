@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.answers.names import named, renamed, version_names
 from minions_evals_mcp.engine.answers.overview import Decided, newest_decisions
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import read_levels
 from minions_evals_mcp.engine.answers.report_data import history, read_side
-from minions_evals_mcp.engine.answers.report_values import Side, TrendPoint
+from minions_evals_mcp.engine.answers.report_values import ReportTrendPoint, Side
 from minions_evals_mcp.engine.answers.what_changed import WhatChanged
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store import jobs, records
@@ -47,7 +47,7 @@ class BenchmarkPage:
 
     record: Record[Benchmark]
     side: Side | None
-    points: tuple[TrendPoint, ...]
+    points: tuple[ReportTrendPoint, ...]
     names: dict[str, str]
     moved: frozenset[str]
     versions: tuple[ByWhat, ...]
@@ -72,7 +72,7 @@ def _benchmark(db: Db, *, ident: str) -> tuple[Record[Benchmark], str | None, Be
     return record, report_units.newest_run(db, ident), benchmark_uses(db, ident)
 
 
-def _page(db: Db, *, record: Record[Benchmark], side: Side, points: tuple[TrendPoint, ...]) -> BenchmarkPage:
+def _page(db: Db, *, record: Record[Benchmark], side: Side, points: tuple[ReportTrendPoint, ...]) -> BenchmarkPage:
     names = version_names(db, (point.version for point in points))
     return BenchmarkPage(
         record=record,
@@ -92,9 +92,9 @@ def _target(db: Db, run_id: str) -> str:
     return (None if job is None else target_label(db, job)) or RECORDED
 
 
-def _grouped(points: Sequence[TrendPoint], names: Sequence[str]) -> tuple[ByWhat, ...]:
+def _grouped(points: Sequence[ReportTrendPoint], names: Sequence[str]) -> tuple[ByWhat, ...]:
     """The runs by name, the newest group first."""
-    groups: dict[str, list[TrendPoint]] = {}
+    groups: dict[str, list[ReportTrendPoint]] = {}
     for point, name in zip(points, names, strict=True):
         groups.setdefault(name, []).append(point)
     starts = [at for at, point in enumerate(points) if point.new_series]
@@ -103,7 +103,7 @@ def _grouped(points: Sequence[TrendPoint], names: Sequence[str]) -> tuple[ByWhat
     return tuple(sorted(groups_shown, key=lambda change: change.since, reverse=True))
 
 
-def _group(name: str, group: Sequence[TrendPoint], last_series: Collection[str]) -> ByWhat:
+def _group(name: str, group: Sequence[ReportTrendPoint], last_series: Collection[str]) -> ByWhat:
     newest = group[-1]
     alike = [point for point in group if point.run_id in last_series] or [newest]
     return ByWhat(

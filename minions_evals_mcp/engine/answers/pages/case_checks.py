@@ -13,8 +13,8 @@ from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.outcomes import IMPLICIT
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.answers.report_values import Tried
-from minions_evals_mcp.store.queries.report_units import Judged
+from minions_evals_mcp.engine.answers.report_values import ReportedTrial
+from minions_evals_mcp.store.queries.report_units import CriterionScore
 
 _LINE = re.compile(r"(?:^|; )(passed|failed) ((?:not-)?[\w:-]+(?: \([^)]{1,80}\))?): ")
 _TYPE = re.compile(r"(?:not-)?[\w:-]+")
@@ -36,7 +36,7 @@ class CheckRow(Value):
 
 
 def check_rows(
-    tried: Tried, case: TestCase | None, expected: Json | None, titles: Mapping[str, str]
+    tried: ReportedTrial, case: TestCase | None, expected: Json | None, titles: Mapping[str, str]
 ) -> tuple[CheckRow, ...]:
     """The rows of one trial; `case` is the case as it is now, None where it is no longer there."""
     kept = tried.checks
@@ -45,7 +45,11 @@ def check_rows(
 
 
 def _of_judgment(
-    judged: Judged, kept: Sequence[Json], case: TestCase | None, expected: Json | None, titles: Mapping[str, str]
+    judged: CriterionScore,
+    kept: Sequence[Json],
+    case: TestCase | None,
+    expected: Json | None,
+    titles: Mapping[str, str],
 ) -> Iterator[CheckRow]:
     if not judged.criterion_id.startswith(IMPLICIT):
         title = titles.get(judged.criterion_id, judged.criterion_id)
@@ -69,7 +73,7 @@ def _of_judgment(
     )  # fmt: skip
 
 
-def _by(judged: Judged) -> str:
+def _by(judged: CriterionScore) -> str:
     kind = {"llm": "a model", "human": "a person"}.get(judged.judged_by_type, "")
     return f"{judged.judged_by} ({kind}, confidence {judged.confidence:.2g})" if kind else ""
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 from minions_evals_mcp.engine.answers.pages.benchmark_page import BenchmarkPage
-from minions_evals_mcp.engine.answers.report_values import TrendPoint
+from minions_evals_mcp.engine.answers.report_values import ReportTrendPoint
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units
@@ -49,7 +49,7 @@ class CaseMap:
     `newly_failing` counts by run the cases that had passed before; `steady` cases passed in every run, `left_out` are not shown.
     """
 
-    runs: tuple[TrendPoint, ...]
+    runs: tuple[ReportTrendPoint, ...]
     rows: tuple[MapRow, ...]
     newly_failing: tuple[int, ...]
     steady: int
@@ -64,7 +64,7 @@ async def read_case_map(engine: Engine, page: BenchmarkPage) -> CaseMap | None:
     return await engine.store.read(partial(_map, benchmark_id=page.record.id, runs=runs))
 
 
-def _map(db: Db, *, benchmark_id: str, runs: Sequence[TrendPoint]) -> CaseMap | None:
+def _map(db: Db, *, benchmark_id: str, runs: Sequence[ReportTrendPoint]) -> CaseMap | None:
     if is_sealed(db, benchmark_id):
         return None
     found = cases_by_run(db, [run.run_id for run in runs])

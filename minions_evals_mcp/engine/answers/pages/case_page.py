@@ -39,7 +39,7 @@ _POSSIBLE = "(possible, "
 """What a root cause of an earlier version says of itself where it is no more than possible: it puts no step at fault."""
 
 
-class CaseRun(Value):
+class PageCaseRun(Value):
     """A run of the case in the strip."""
 
     run_id: str
@@ -50,7 +50,7 @@ class CaseRun(Value):
     version: str
 
 
-class Step(Value):
+class TrajectoryStep(Value):
     """One step of a trajectory; `depth` is how far it stands below a step that called it."""
 
     number: int
@@ -92,7 +92,7 @@ class CasePage:
     run_title: str
     version: str
     titles: dict[str, str]
-    strip: tuple[CaseRun, ...]
+    strip: tuple[PageCaseRun, ...]
     flips: int
     before: ReportedCase | None
     before_at: str
@@ -102,8 +102,8 @@ class CasePage:
     """The other columns of the config by run and name, where the run is one of its columns."""
     beside: Beside | None
     prompt: str
-    steps: tuple[Step, ...]
-    steps_before: tuple[Step, ...]
+    steps: tuple[TrajectoryStep, ...]
+    steps_before: tuple[TrajectoryStep, ...]
     fault: int
     previous: str
     following: str
@@ -118,12 +118,12 @@ class CasePage:
         return output_value(output) if messages is None else [*messages]
 
     @property
-    def outline(self) -> list[tuple[Step, ...]]:
+    def outline(self) -> list[tuple[TrajectoryStep, ...]]:
         """The steps in order, equal calls in a row together."""
         return [tuple(group) for _, group in groupby(self.steps, key=_call)]
 
 
-def _call(step: Step) -> tuple[str, int, str, bool]:
+def _call(step: TrajectoryStep) -> tuple[str, int, str, bool]:
     return step.tool, step.depth, json.dumps(step.arguments, sort_keys=True, ensure_ascii=False), bool(step.error)
 
 
@@ -164,7 +164,7 @@ async def _beside(engine: Engine, page: CasePage, which: str, place: Place) -> B
 
 
 def _page(
-    db: Db, *, case: ReportedCase, run_id: str, place: Place, tried: Sequence[case_strip.Tried], before: list[ReportedCase]
+    db: Db, *, case: ReportedCase, run_id: str, place: Place, tried: Sequence[case_strip.StripResult], before: list[ReportedCase]
 ) -> CasePage:  # fmt: skip
     job = kept_job(db, run_id)
     request = job.spec["request"]
@@ -210,8 +210,8 @@ def _address(run_id: str, place: Place) -> str:
     return f"{run_id} {place[0]}.{place[1]}"
 
 
-def _strip(trial: case_strip.Tried, names: dict[str, str]) -> CaseRun:
-    return CaseRun(
+def _strip(trial: case_strip.StripResult, names: dict[str, str]) -> PageCaseRun:
+    return PageCaseRun(
         run_id=trial.run_id,
         at=f"{trial.place[0]}.{trial.place[1]}",
         when=trial.at,
@@ -221,7 +221,7 @@ def _strip(trial: case_strip.Tried, names: dict[str, str]) -> CaseRun:
     )
 
 
-def _flips(tried: Sequence[case_strip.Tried]) -> int:
+def _flips(tried: Sequence[case_strip.StripResult]) -> int:
     """Returns how often the case changed between passing and failing while its version stayed the same."""
     return sum(trial.passed != other.passed for trial, other in pairwise(tried) if trial.version == other.version)
 
@@ -244,10 +244,10 @@ def fault_step(case: ReportedCase) -> int:
     return 0 if match is None or int(match[1]) > len(case.either_trial.tool_calls) else int(match[1])
 
 
-def read_steps(calls: Sequence[JsonValue]) -> tuple[Step, ...]:
+def read_steps(calls: Sequence[JsonValue]) -> tuple[TrajectoryStep, ...]:
     """The steps of a trajectory in order, with how deep each stands."""
     depths: dict[str, int] = {}
-    steps: list[Step] = []
+    steps: list[TrajectoryStep] = []
     for number, call in enumerate(calls, 1):
         step: Json = call if isinstance(call, dict) else {"result": call}
         parent = step.get("parentId")
@@ -259,9 +259,9 @@ def read_steps(calls: Sequence[JsonValue]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _step(number: int, step: Json, depth: int) -> Step:
+def _step(number: int, step: Json, depth: int) -> TrajectoryStep:
     duration, tokens = step.get("durationMs"), step.get("tokensUsed")
-    return Step(
+    return TrajectoryStep(
         number=number,
         tool=str(step.get("tool") or "step"),
         depth=depth,

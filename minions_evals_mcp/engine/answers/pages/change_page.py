@@ -23,7 +23,7 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units, run_pairs
 from minions_evals_mcp.store.queries.pages import change_figures
-from minions_evals_mcp.store.queries.pages.change_figures import TagChange, Usage
+from minions_evals_mcp.store.queries.pages.change_figures import AverageUsage, TagChange
 
 SHOWN = 40
 DRAWN = 8
@@ -55,7 +55,7 @@ class ChangePage:
     prompt: tuple[str, str] | None
     causes: tuple[tuple[str, int], ...]
     tags: tuple[TagChange, ...]
-    usage: tuple[Usage, Usage]
+    usage: tuple[AverageUsage, AverageUsage]
     margin: float
     corrected: CorrectedFigure | None = None
     """The difference of passes as people would have found it."""

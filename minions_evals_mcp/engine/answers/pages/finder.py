@@ -9,7 +9,7 @@ from minions_evals_mcp.engine.answers.run_list import read_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.pages.finder import Named, named_so, newest_place
-from minions_evals_mcp.store.queries.pages.page_lists import RunFilter, RunLine
+from minions_evals_mcp.store.queries.pages.page_lists import PageRunLine, RunFilter
 from minions_evals_mcp.store.queries.report_units import Place
 
 EACH = 6
@@ -31,7 +31,7 @@ class FoundByName:
     benchmarks: tuple[Named, ...]
     prompts: tuple[Named, ...]
     cases: tuple[FoundCase, ...]
-    runs: tuple[RunLine, ...]
+    runs: tuple[PageRunLine, ...]
 
 
 async def find_by_name(engine: Engine, text: str) -> FoundByName:

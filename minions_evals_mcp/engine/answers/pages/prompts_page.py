@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.version_chain import versions_beside
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.pages import prompt_lists
-from minions_evals_mcp.store.queries.pages.prompt_lists import Measured
+from minions_evals_mcp.store.queries.pages.prompt_lists import VersionRun
 
 CONFIG = "eval/prompt/"
 """Begins the ids of versions that are the prompts of a config; they come last."""
@@ -33,7 +33,7 @@ class VersionCard:
     current: bool
     latest: bool
     decisions: tuple[Record[Approval], ...]
-    measured: tuple[Measured, ...]
+    measured: tuple[VersionRun, ...]
 
 
 @dataclass(frozen=True, slots=True)

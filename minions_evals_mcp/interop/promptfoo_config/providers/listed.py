@@ -54,7 +54,7 @@ CodeSpec = EchoSpec | PythonSpec | ModuleSpec | ProgramSpec | AddressSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedProvider:
     """A provider with the prompts that it is asked; None: all of them."""
 
     provider: Provider
@@ -62,12 +62,12 @@ class Listed:
     node: Node
 
 
-def read_providers(node: Node, refusals: Refusals) -> list[Listed]:
+def read_providers(node: Node, refusals: Refusals) -> list[ListedProvider]:
     """The providers in order; one that is not carried out is refused, and left out."""
     return list(_several(node, refusals))
 
 
-def _several(node: Node, refusals: Refusals) -> Iterator[Listed]:
+def _several(node: Node, refusals: Refusals) -> Iterator[ListedProvider]:
     match node.value:
         case list():
             for element in node.elements():
@@ -91,7 +91,7 @@ def _several(node: Node, refusals: Refusals) -> Iterator[Listed]:
             raise node.wrong("must be a provider's id, or {id, label, config}")
 
 
-def _made(node: Node, ident: str, members: Mapping[str, Node], refusals: Refusals) -> Iterator[Listed]:
+def _made(node: Node, ident: str, members: Mapping[str, Node], refusals: Refusals) -> Iterator[ListedProvider]:
     config = members["config"] if "config" in members else node.child("config", {})
     before = len(refusals)
     spec = _spec(node, ident, config, refusals)
@@ -108,7 +108,7 @@ def _made(node: Node, ident: str, members: Mapping[str, Node], refusals: Refusal
     provider = Provider(
         id=ident, label=label, spec=spec, transforms=transforms, told=wire, delay_ms=delay, known_as=known_as
     )
-    yield Listed(provider, prompts, node)
+    yield ListedProvider(provider, prompts, node)
 
 
 def _known_as(ident: str) -> str:
@@ -131,7 +131,7 @@ def _wire_spec(ident: str, members: Mapping[str, Node]) -> Json:
     return {**known, "label": label, **({} if secret else {"config": config})}
 
 
-def as_its_class_says(listed: Listed) -> Listed:
+def as_its_class_says(listed: ListedProvider) -> ListedProvider:
     """The provider as its class in JavaScript tells code of it, which is called for that: its id, label and config."""
     provider = listed.provider
     if not isinstance(provider.spec, ModuleSpec):

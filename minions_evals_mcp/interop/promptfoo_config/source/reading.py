@@ -29,7 +29,7 @@ Step = str | int
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """A file that was read. `base` is the config's folder, from which every `file://` goes out."""
 
     path: Path
@@ -77,7 +77,7 @@ class Node:
     """A value and where it stands."""
 
     value: JsonValue
-    source: Source
+    source: SourceFile
     steps: tuple[Step, ...] = ()
 
     @property
@@ -239,7 +239,7 @@ def read_node(path: Path, base: Path) -> Node:
     document = (
         parse_json(text, str(path)) if path.suffix.lower() == ".json" else parse_yaml(text, str(path), yaml12=True)
     )
-    return Node(_json(document, path), Source(path, text, base))
+    return Node(_json(document, path), SourceFile(path, text, base))
 
 
 def read_lines(path: Path, base: Path) -> Iterator[Node]:
@@ -247,7 +247,7 @@ def read_lines(path: Path, base: Path) -> Iterator[Node]:
     text = read_text(path)
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            yield Node(_json(parse_json(line, str(path), line=number), path), Source(path, line, base, number))
+            yield Node(_json(parse_json(line, str(path), line=number), path), SourceFile(path, line, base, number))
 
 
 def _json(value: object, path: Path) -> JsonValue:

@@ -19,7 +19,6 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, shown_variables, template_of, vet_share
 from minions_evals_mcp.scoring.assertions.kinds.snippets import transform_run, vet_source
 from minions_evals_mcp.scoring.checks import (
-    Behind,
     Evidence,
     GradeNeed,
     GradeType,
@@ -27,24 +26,25 @@ from minions_evals_mcp.scoring.checks import (
     Ran,
     SnippetNeed,
     Subject,
+    TransformedNeed,
     Unmet,
 )
-from minions_evals_mcp.scoring.values import CheckResult
+from minions_evals_mcp.scoring.values import UnweightedResult
 
 Context = str | list[str]
 
 
-def context_recall(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def context_recall(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A model says which statements of `value` the context supports: their share passes from `threshold` (.5)."""
     return _checked(assertion, subject, evidence)
 
 
-def context_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def context_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A model says which parts of the context the variable `query` needs: their share passes from `threshold` (.5)."""
     return _checked(assertion, subject, evidence)
 
 
-def context_faithfulness(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def context_faithfulness(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A model says which statements of the output the context supports: their share passes from `threshold` (.5)."""
     return _checked(assertion, subject, evidence)
 
@@ -76,7 +76,7 @@ def context_needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
     if snippet is None:
         need = _grade(assertion, subject, _told_context(assertion, subject))
         return () if isinstance(need, Unmet) else (need,)
-    return (snippet, Behind(snippet, partial(_behind, assertion, subject)))
+    return (snippet, TransformedNeed(snippet, partial(_behind, assertion, subject)))
 
 
 def _behind(assertion: Assertion, subject: Subject, ran: Ran) -> tuple[Need, ...]:
@@ -84,7 +84,7 @@ def _behind(assertion: Assertion, subject: Subject, ran: Ran) -> tuple[Need, ...
     return () if isinstance(need, Unmet) else (need,)
 
 
-def _checked(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def _checked(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     snippet = _transform(assertion, subject)
     if snippet is None:
         context = _told_context(assertion, subject)

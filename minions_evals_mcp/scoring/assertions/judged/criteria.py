@@ -18,7 +18,7 @@ from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, judg
 from minions_evals_mcp.scoring.assertions.trajectories.span_steps import NO_TRACE, is_traced, spans_of, steps_of_spans
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 G_EVAL_PASSES = 0.7
 BY_PROMPT = frozenset({"answer-relevance", "conversation-relevance", "context-recall", "moderation", "webhook"})
@@ -27,7 +27,7 @@ MOST_STEPS = 60
 """So many steps of a log are shown to a judge."""
 
 
-def closed_qa(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def closed_qa(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A model says whether the output meets the criterion in `value`: score 1 or 0."""
     return verdict_by_grade(judged_need("model-graded-closedqa", assertion, subject), None, evidence)
 
@@ -37,7 +37,7 @@ def closed_qa_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, 
     return (judged_need("model-graded-closedqa", assertion, subject),)
 
 
-def g_eval(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def g_eval(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A model grades the output by each criterion in `value` from 0 to 1; the mean passes from `threshold` (.7)."""
     grades = [verdict_by_grade(need, None, evidence) for need in g_eval_needs(assertion, subject)]
     grades_given = [grade for grade in grades if not isinstance(grade, Unmet)]
@@ -46,7 +46,7 @@ def g_eval(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckR
         return unmet
     score = sum(grade.score or 0.0 for grade in grades_given) / len(grades_given)
     limit = G_EVAL_PASSES if assertion.threshold is None else assertion.threshold
-    return CheckResult(score >= limit, "\n\n".join(grade.reason for grade in grades_given), score)
+    return UnweightedResult(score >= limit, "\n\n".join(grade.reason for grade in grades_given), score)
 
 
 def g_eval_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
@@ -76,17 +76,17 @@ def vet_criterion(assertion: Assertion) -> None:
         raise InvalidRecordError(f"{assertion.base_type} has none", field="threshold")
 
 
-def answer_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def answer_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A model scores how far the output answers the variable `query`, else the prompt; passes from `threshold` (.5)."""
     return _relevant(assertion, subject, evidence)
 
 
-def conversation_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def conversation_relevance(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A model says whether the output is relevant to the prompt, with all turns in it; passes from `threshold` (.5)."""
     return _relevant(assertion, subject, evidence)
 
 
-def _relevant(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def _relevant(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     needs = relevance_needs(assertion, subject)
     if not needs:
         return Unmet(f"{assertion.base_type} needs what was asked: the prompt is not known here")
@@ -102,7 +102,7 @@ def relevance_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, 
     return (GradeNeed(kind, question, subject.text, judge),) if question else ()
 
 
-def goal_success(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def goal_success(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A model says, by the steps (of the trace, else the log of tool calls) and the output, whether the goal in `value` was reached."""
     needs = goal_needs(assertion, subject)
     if not needs:

@@ -31,18 +31,18 @@ UNSAID = ("metadata", "logProbs")
 """Keys that are not there where the provider's whole answer is known and says nothing of the kind."""
 
 
-class Given(NamedTuple):
+class SnippetContext(NamedTuple):
     """The surroundings of a snippet: its variables as a JSON object, and of which of them only what is there may be read."""
 
     variables: str
     guards: Guards = ()
 
 
-def given_to_check(code: str, subject: Subject, config: JsonValue, language: Language) -> Given:
+def given_to_check(code: str, subject: Subject, config: JsonValue, language: Language) -> SnippetContext:
     """Returns what a check is given: the output, and `context` as far as the code could look at it."""
     variables, output = shown_variables(subject), _given_output(code, subject)
     if NAME not in code:
-        return Given(as_given({"output": output, NAME: {"vars": variables}}))
+        return SnippetContext(as_given({"output": output, NAME: {"vars": variables}}))
     wire: Json = dict(subject.facts)
     provider = wire.get("provider")
     if language == "python" and isinstance(provider, dict):  # a function there, which does not reach Python
@@ -51,20 +51,22 @@ def given_to_check(code: str, subject: Subject, config: JsonValue, language: Lan
     if isinstance(trace, dict) and COUNTED_SPANS in trace:
         wire["trace"] = {name: value for name, value in trace.items() if name != COUNTED_SPANS}
     context: Json = {**wire, "vars": variables, **({} if config is None else {"config": config})}
-    return Given(as_given({"output": output, NAME: context}), _guards(subject, "config", "trace"))
+    return SnippetContext(as_given({"output": output, NAME: context}), _guards(subject, "config", "trace"))
 
 
-def given_to_transform(code: str, subject: Subject) -> Given:
+def given_to_transform(code: str, subject: Subject) -> SnippetContext:
     """Returns what a check's transform is given: the output, and `context` with the variables, the prompt and the metadata."""
     context, output = Json({"vars": shown_variables(subject)}), _given_output(code, subject)
     if NAME not in code:
-        return Given(as_given({"output": output, NAME: context}))
+        return SnippetContext(as_given({"output": output, NAME: context}))
     facts = subject.facts
     if "prompt" in facts:
         context["prompt"] = {"label": facts["prompt"]}
     if "metadata" in facts:
         context["metadata"] = facts["metadata"]
-    return Given(as_given({"output": output, NAME: context}), ((NAME, _unsaid(subject)), *_of_address(subject)))
+    return SnippetContext(
+        as_given({"output": output, NAME: context}), ((NAME, _unsaid(subject)), *_of_address(subject))
+    )
 
 
 def code_reads(assertions: Iterable[Assertion], name: str) -> bool:

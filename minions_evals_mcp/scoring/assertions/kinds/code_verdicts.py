@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.scoring.checks import Checked, Language, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 SLACK = 1e-9
 
@@ -19,25 +19,25 @@ class NoVerdict(Unmet):
     """The reason why code's answer is no verdict."""
 
 
-def verdict_of(assertion: Assertion, value: JsonValue, language: Language) -> CheckResult | Unmet:
+def verdict_of(assertion: Assertion, value: JsonValue, language: Language) -> UnweightedResult | Unmet:
     """The verdict that the code gave."""
     if language == "python" and isinstance(value, str):
         value = _written(value)
     match value:
         case bool():
-            return CheckResult(passed=value, reason=f"the code gave {str(value).lower()}")
+            return UnweightedResult(passed=value, reason=f"the code gave {str(value).lower()}")
         case int() | float():
             limit = assertion.threshold
             passed = value > 0 if limit is None else value >= limit - SLACK
             reason = f"the code gave {value:g}" + ("" if limit is None else f", threshold {limit:g}")
-            return CheckResult(passed, reason, float(value), float(value))
+            return UnweightedResult(passed, reason, float(value), float(value))
         case {"pass": bool()} | {"pass_": bool()}:
             return _graded(assertion, value, language)
         case _:
             return NoVerdict(f"the code must give a Boolean, a number or {{pass, score, reason}}, not {excerpt(value)}")
 
 
-def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Language) -> CheckResult | Unmet:
+def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Language) -> UnweightedResult | Unmet:
     given = {"pass": given["pass_"], **given} if "pass_" in given else given
     lacking = [name for name in ("pass", "score", "reason") if name not in given]
     if lacking:
@@ -52,7 +52,7 @@ def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Languag
     if language == "python" and limit is not None and score < limit - SLACK:
         passed, reason = False, f"score {score:g} is below the threshold {limit:g}: {reason}"
     try:
-        return CheckResult(
+        return UnweightedResult(
             passed, reason, float(score), float(score), _parts(assertion, given, language), _named(given, language)
         )
     except _NoFigureError as error:

@@ -11,14 +11,14 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.foreign.inspect_scorers import Scored, carried_out, found
 from minions_evals_mcp.scoring.foreign.recorded import FULL, RecordedVerdict, verdict_of
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 FOREIGN_SCORER = "foreign-scorer"
 INSPECT = "inspect"
 _KEYS = frozenset({"tool", "scorer", "name", "options", "targets", "choices", "multiple"})
 
 
-def foreign_scorer(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def foreign_scorer(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """A scorer of another tool: Inspect's own by their documented meaning, any other by the score that it recorded.
 
     `value` is {tool, scorer, name, options, targets, choices, multiple}; `name` is that of its score in the log. A number
@@ -46,7 +46,7 @@ def vet_scorer(assertion: Assertion) -> None:
         raise InvalidRecordError(f"{unknown[0]} is not known; known are {', '.join(sorted(_KEYS))}", field="value")
 
 
-def _documented(value: Mapping[str, JsonValue], threshold: float | None, subject: Subject) -> CheckResult | None:
+def _documented(value: Mapping[str, JsonValue], threshold: float | None, subject: Subject) -> UnweightedResult | None:
     if not is_carried_out(value):
         return None
     options, targets, choices = value.get("options"), value.get("targets"), value.get("choices")
@@ -63,10 +63,10 @@ def _documented(value: Mapping[str, JsonValue], threshold: float | None, subject
         return None
     passed = result.score >= (FULL if threshold is None else threshold)
     wanted = excerpt(" | ".join(scored.targets))
-    return CheckResult(passed, f"Inspect's {name} of {wanted}: {result.score:g}", result.score)
+    return UnweightedResult(passed, f"Inspect's {name} of {wanted}: {result.score:g}", result.score)
 
 
-def _recorded(value: Mapping[str, JsonValue], threshold: float | None, subject: Subject) -> CheckResult | Unmet:
+def _recorded(value: Mapping[str, JsonValue], threshold: float | None, subject: Subject) -> UnweightedResult | Unmet:
     tool, scorer = str(value["tool"]), str(value["scorer"])
     name = str(value.get("name") or scorer)
     score = next((score for score in reversed(subject.recorded_scores) if score.get("name") == name), None)
@@ -77,7 +77,7 @@ def _recorded(value: Mapping[str, JsonValue], threshold: float | None, subject: 
         return Unmet(f"not available: scorer {name} of {tool}: {verdict}", not_judgeable=True)
     said = score.get("explanation")
     reason = f"recorded verdict of {tool}'s {name}: {verdict.value}"
-    return CheckResult(
+    return UnweightedResult(
         verdict.passed, f"{reason} ({excerpt(said)})" if isinstance(said, str) and said else reason, verdict.score
     )
 

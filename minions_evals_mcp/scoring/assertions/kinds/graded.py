@@ -25,7 +25,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, TEMPLATES
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 LLM_RUBRIC: GradeType = "llm-rubric"
 FACTUALITY: GradeType = "factuality"
@@ -39,7 +39,7 @@ HALF = 0.5
 """The share from which those pass that have no threshold of their own."""
 
 
-def llm_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def llm_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A model grades the output by the rubric `value` (a text, a list or an object): its `pass`, and its `score` from 0 to 1.
 
     With a `threshold` the score must reach it too.
@@ -47,7 +47,7 @@ def llm_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> Ch
     return verdict_by_grade(judged_need(LLM_RUBRIC, assertion, subject), assertion.threshold, evidence)
 
 
-def agent_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def agent_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A model grades what an agent put out by the rubric `value`, as `llm-rubric` does."""
     return verdict_by_grade(judged_need("agent-rubric", assertion, subject), assertion.threshold, evidence)
 
@@ -57,7 +57,7 @@ def agent_rubric_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNee
     return (judged_need("agent-rubric", assertion, subject),)
 
 
-def factuality(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def factuality(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A model compares the facts of the output with those of `value`: only a contradiction fails, with score 0.
 
     A part of them, more than them, the same, or a difference that does not matter pass with score 1. `config` may give
@@ -117,18 +117,18 @@ def vet_facts(assertion: Assertion) -> None:
             raise InvalidRecordError("must be a number from 0 to 1", field=f"config.{name}")
 
 
-class Asks(NamedTuple):
+class GraderRequest(NamedTuple):
     """Whom an assertion asks for a grade (None: the run's judge), and what it tells it in place of our words."""
 
     judge: Grader | None
     template: str
 
 
-def grades_asked(assertions: Iterable[Assertion]) -> Iterator[Asks]:
+def grades_asked(assertions: Iterable[Assertion]) -> Iterator[GraderRequest]:
     """Whom each assertion asks that a model decides, those inside sets too."""
     for assertion in assertions:
         if assertion.base_type in GRADED:
-            yield Asks(
+            yield GraderRequest(
                 assertion.provider, template_of(ALIASES.get(assertion.base_type, assertion.base_type), assertion) or ""
             )
         yield from grades_asked(assertion.assertions)
@@ -177,7 +177,7 @@ def shown_variables(subject: Subject) -> Json:
     return {name: value for name, value in subject.variables.items() if name not in HIDDEN}
 
 
-def graded_share(need: GradeNeed, assertion: Assertion, evidence: Evidence) -> CheckResult | Unmet:
+def graded_share(need: GradeNeed, assertion: Assertion, evidence: Evidence) -> UnweightedResult | Unmet:
     """The verdict on a score that passes from `threshold` (.5), whatever else the model said."""
     verdict = verdict_by_grade(need, None, evidence)
     if isinstance(verdict, Unmet):
@@ -192,7 +192,7 @@ def graded_share(need: GradeNeed, assertion: Assertion, evidence: Evidence) -> C
 OR_A_CONFIG = ", or into a config that is evaluated"
 
 
-def verdict_by_grade(need: GradeNeed, threshold: float | None, evidence: Evidence) -> CheckResult | Unmet:
+def verdict_by_grade(need: GradeNeed, threshold: float | None, evidence: Evidence) -> UnweightedResult | Unmet:
     """The verdict that a grade gives; why there is none, where no model gave one."""
     grade = evidence.grades.get(need)
     if grade is None:
@@ -202,4 +202,4 @@ def verdict_by_grade(need: GradeNeed, threshold: float | None, evidence: Evidenc
         )
     reached = threshold is None or grade.score >= threshold - SLACK
     below = "" if reached else f"; score {grade.score:g} is below the threshold {threshold:g}"
-    return CheckResult(grade.passed and reached, f"{grade.reason}{below}", grade.score)
+    return UnweightedResult(grade.passed and reached, f"{grade.reason}{below}", grade.score)

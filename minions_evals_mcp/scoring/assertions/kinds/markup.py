@@ -16,10 +16,10 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
-from minions_evals_mcp.scoring.assertions.kinds.xml_tree import Span, candidates, flaw, has_path, tree
+from minions_evals_mcp.scoring.assertions.kinds.xml_tree import ElementSpan, candidates, flaw, has_path, tree
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import linear
-from minions_evals_mcp.scoring.values import CheckResult, excerpt, js_text
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt, js_text
 
 REQUIRED = "requiredElements"
 
@@ -36,7 +36,7 @@ _SIGNS = {
 ENOUGH_SIGNS = 2
 
 
-def is_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def is_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The whole output is one well-formed XML document with namespaces, and has the elements in `value`.
 
     `value`: paths of names from the root, `root.child`; a list, a text with commas, or {requiredElements}. An element
@@ -46,14 +46,14 @@ def is_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Check
         return too_long
     error = flaw(subject.text)
     if error:
-        return CheckResult(passed=False, reason=f"is no XML: {error}")
+        return UnweightedResult(passed=False, reason=f"is no XML: {error}")
     missing = _missing(subject.text, required(assertion.value))
     if missing is None:
-        return CheckResult(passed=False, reason="is no XML: a mark does not end")
-    return CheckResult(not missing, _lacks(missing) if missing else "is XML")
+        return UnweightedResult(passed=False, reason="is no XML: a mark does not end")
+    return UnweightedResult(not missing, _lacks(missing) if missing else "is XML")
 
 
-def contains_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def contains_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """An element, or a run of siblings, stands somewhere in the output and has the elements in `value` (as `is-xml`).
 
     Read leniently, as promptfoo does: several roots make one document, and so do the same elements in prose.
@@ -61,7 +61,7 @@ def contains_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
     if too_long := _too_long(subject.text):
         return too_long
     wanted = required(assertion.value)
-    reason, readable = "contains no XML", list[Span]()
+    reason, readable = "contains no XML", list[ElementSpan]()
     for span in candidates(subject.text):
         if any(outer.start <= span.start and span.end <= outer.end for outer in readable):
             continue
@@ -69,13 +69,13 @@ def contains_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
         if missing is None:
             continue
         if not missing:
-            return CheckResult(passed=True, reason="contains XML")
+            return UnweightedResult(passed=True, reason="contains XML")
         reason = _lacks(missing)
         readable.append(span)
-    return CheckResult(passed=False, reason=reason)
+    return UnweightedResult(passed=False, reason=reason)
 
 
-def is_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def is_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The whole output is HTML: it has an element that HTML (or a custom element's dash) knows, and no text beside.
 
     Text may stand at the top only in a `<body>` that is written out. Parsed as a browser does; it takes no `value`.
@@ -85,10 +85,10 @@ def is_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> Che
     if too_long := _too_long(subject.text):
         return too_long
     error = html_flaw(subject.text)
-    return CheckResult(not error, f"is no HTML: {error}" if error else "is HTML")
+    return UnweightedResult(not error, f"is no HTML: {error}" if error else "is HTML")
 
 
-def contains_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def contains_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """At least two signs of HTML stand in the output: tags, a common tag (two), an entity, a comment, an attribute.
 
     Counted as promptfoo counts; a start and an end tag are two signs, `<!DOCTYPE html>` too. It takes no `value`.
@@ -97,7 +97,7 @@ def contains_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) 
         return too_long
     tags = sum(linear(pattern)(subject.text) for pattern in _PAIR)
     tags += sum(weight for pattern, weight in _SIGNS.items() if linear(pattern)(subject.text))
-    return CheckResult(tags >= ENOUGH_SIGNS, f"{tags} signs of HTML, {ENOUGH_SIGNS} are enough")
+    return UnweightedResult(tags >= ENOUGH_SIGNS, f"{tags} signs of HTML, {ENOUGH_SIGNS} are enough")
 
 
 def vet_elements(assertion: Assertion) -> None:

@@ -12,7 +12,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt, js_text
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt, js_text
 
 DEFAULT_DISTANCE = 5
 DISTANCE_VALUE_LIMIT = 100_000
@@ -21,12 +21,12 @@ _SEPARATORS = "\x1c\x1d\x1e\x1f"
 _WORD = late("[^\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
 
 
-def word_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def word_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """The number of words (stretches without white space) is `value`, or lies in {min, max}, both inclusive."""
     count = words_in(subject.text)
     low, high = _bounds(assertion.value)
     wanted = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-    return CheckResult(low <= count <= high, f"{count} words, wanted {wanted}")
+    return UnweightedResult(low <= count <= high, f"{count} words, wanted {wanted}")
 
 
 def words_in(text: str) -> int:
@@ -39,7 +39,7 @@ def words_in(text: str) -> int:
     )
 
 
-def levenshtein(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def levenshtein(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """At most `threshold` (default 5) characters are to be inserted, deleted or replaced to make the output `value`.
 
     Characters are UTF-16 units, as in promptfoo; the score is 1 or 0, not a ratio.
@@ -53,15 +53,15 @@ def levenshtein(assertion: Assertion, subject: Subject, _evidence: Evidence) -> 
         _units(subject.text), _units(js_text(assertion.value)), score_cutoff=int(min(limit, _LARGEST_CUTOFF))
     )
     passed = distance <= limit
-    return CheckResult(passed, f"edit distance {distance if passed else f'over {limit:g}'}, limit {limit:g}")
+    return UnweightedResult(passed, f"edit distance {distance if passed else f'over {limit:g}'}, limit {limit:g}")
 
 
-def latency(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def latency(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The output took at most `threshold` milliseconds, which must be given."""
     return _within(assertion, subject.latency_ms, "latency", "ms")
 
 
-def cost(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def cost(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The output cost at most `threshold` US dollars, which must be given."""
     return _within(assertion, subject.cost_usd, "cost", "USD")
 
@@ -100,11 +100,11 @@ def vet_limit(assertion: Assertion) -> None:
         raise InvalidRecordError(f"must be 0 or more, not {assertion.threshold:g}", field="threshold")
 
 
-def _within(assertion: Assertion, measured: float | None, name: str, unit: str) -> CheckResult | Unmet:
+def _within(assertion: Assertion, measured: float | None, name: str, unit: str) -> UnweightedResult | Unmet:
     limit = assertion.threshold
     if measured is None or limit is None:
         return Unmet(f"the {name} of the output is not known" if measured is None else f"{name} has no threshold")
-    return CheckResult(measured <= limit, f"{name} {measured:g} {unit}, limit {limit:g} {unit}")
+    return UnweightedResult(measured <= limit, f"{name} {measured:g} {unit}, limit {limit:g} {unit}")
 
 
 def _bounds(value: JsonValue) -> tuple[float, float]:

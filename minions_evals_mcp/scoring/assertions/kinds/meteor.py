@@ -21,7 +21,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE, references_of
 from minions_evals_mcp.scoring.checks import Evidence, Subject, SynonymNeed, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 METEOR = "meteor"
 WEIGHTS = {"alpha": 0.9, "beta": 3.0, "gamma": 0.5}
@@ -43,7 +43,7 @@ class _Left(NamedTuple):
     reference: Places
 
 
-def meteor(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def meteor(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """METEOR of the output against `value`, the best of several, reaches `threshold` (.5); `config` gives alpha, beta, gamma.
 
     Synonyms are WordNet's, which is looked for among the data of nltk (`NLTK_DATA`) and under /usr/share/wordnet.
@@ -62,7 +62,7 @@ def meteor(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckR
         scores.append(score)
     limit = THRESHOLD if assertion.threshold is None else assertion.threshold
     best = max(scores)
-    return CheckResult(best >= limit, f"METEOR {best:.4f}, threshold {limit:g}", best)
+    return UnweightedResult(best >= limit, f"METEOR {best:.4f}, threshold {limit:g}", best)
 
 
 def meteor_needs(assertion: Assertion, subject: Subject) -> tuple[SynonymNeed, ...]:

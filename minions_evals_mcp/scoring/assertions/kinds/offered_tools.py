@@ -17,12 +17,12 @@ from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
-VALID = CheckResult(passed=True, reason="every call fits a tool that was offered")
+VALID = UnweightedResult(passed=True, reason="every call fits a tool that was offered")
 
 
-def openai_tools_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def openai_tools_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The output is a list of OpenAI tool calls (or a message with some), and each fits one of the provider's `tools`."""
     value = subject.value or subject.record  # a message's text is taken out of it
     calls = value.get("tool_calls") if isinstance(value, dict) else value
@@ -39,7 +39,7 @@ def openai_tools_call(_assertion: Assertion, subject: Subject, _evidence: Eviden
     return _all_fit((call["function"] for call in calls if isinstance(call, dict)), functions)
 
 
-def function_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def function_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The output is one call {name, arguments}, and it fits one of the provider's `functions`; or calls in Gemini's form."""
     value = subject.value or subject.record
     offered = subject.offered.get("functions")
@@ -58,8 +58,8 @@ def vet_nothing(assertion: Assertion) -> None:
         raise InvalidRecordError(f"{assertion.base_type} has none", field="threshold")
 
 
-def _failed(reason: str) -> CheckResult:
-    return CheckResult(passed=False, reason=reason)
+def _failed(reason: str) -> UnweightedResult:
+    return UnweightedResult(passed=False, reason=reason)
 
 
 def _is_named(call: JsonValue) -> bool:
@@ -89,7 +89,7 @@ def _as_openai(call: JsonValue) -> JsonValue:
     }
 
 
-def _all_fit(calls: Iterator[JsonValue] | list[JsonValue], functions: list[JsonValue]) -> CheckResult | Unmet:
+def _all_fit(calls: Iterator[JsonValue] | list[JsonValue], functions: list[JsonValue]) -> UnweightedResult | Unmet:
     for call in calls:
         assert isinstance(call, dict), "looked at before"
         why = _misfit(call, functions)
@@ -98,7 +98,7 @@ def _all_fit(calls: Iterator[JsonValue] | list[JsonValue], functions: list[JsonV
     return VALID
 
 
-def _misfit(call: Json, functions: list[JsonValue]) -> CheckResult | Unmet | None:
+def _misfit(call: Json, functions: list[JsonValue]) -> UnweightedResult | Unmet | None:
     """Returns why the call fits no function that was offered."""
     name = call.get("name")
     offered = next(

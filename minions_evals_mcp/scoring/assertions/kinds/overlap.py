@@ -26,7 +26,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt, js_text
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt, js_text
 
 JS_SPACE = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 """What JavaScript's `\\s` and `trim` take for white space, as the inside of a character class."""
@@ -67,7 +67,7 @@ _CONTRACTIONS = tuple(
 )
 
 
-def rouge_n(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def rouge_n(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The F-measure of the single words that output and `value` share reaches `threshold` (default 0.75).
 
     Words by the Penn Treebank's rules, case folded, each counted as often as both have it (N is 1, as in promptfoo).
@@ -75,7 +75,7 @@ def rouge_n(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Chec
     return _reached(assertion, subject, "ROUGE-N", rouge_score, ROUGE_THRESHOLD)
 
 
-def bleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def bleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """BLEU of the output against the references in `value` (a text or a list) reaches `threshold` (default 0.5).
 
     Stretches of 1 to 4 words (as many as the output has), evenly weighted; a precision of 0 counts as 1e-7.
@@ -83,7 +83,7 @@ def bleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckRe
     return _reached(assertion, subject, "BLEU", bleu_score, OVERLAP_THRESHOLD)
 
 
-def gleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def gleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """GLEU of the output against the best reference in `value` (a text or a list) reaches `threshold` (default 0.5).
 
     The smaller of precision and recall over all stretches of 1 to 4 words; full stops at a word's end are dropped.
@@ -248,12 +248,12 @@ def _reached(
     name: str,
     scored: Callable[[str, Sequence[str]], float],
     default: float,
-) -> CheckResult | Unmet:
+) -> UnweightedResult | Unmet:
     if len(subject.text) > TEXT_LIMIT:
         return Unmet(f"the output has {len(subject.text):,} characters; at most {TEXT_LIMIT:,} are compared")
     score = scored(subject.text, references_of(assertion.value))
     threshold = default if assertion.threshold is None else assertion.threshold
-    return CheckResult(score >= threshold, f"{name} {score:.4f}, threshold {threshold:g}", score)
+    return UnweightedResult(score >= threshold, f"{name} {score:.4f}, threshold {threshold:g}", score)
 
 
 def references_of(value: JsonValue) -> list[str]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Checked, Evidence, OwnVerdict, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 FUNCTION = "function"
 
 
-def function(assertion: Assertion, _subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def function(assertion: Assertion, _subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A Python function of yours says so: `evaluate(…, checks=[function])` runs it, nothing else can.
 
     `value` is {name, code}: what it is called, and the digest of its source. A number passes from `threshold` on.
@@ -27,7 +27,7 @@ def function(assertion: Assertion, _subject: Subject, evidence: Evidence) -> Che
     if verdict.parts:
         return _several(name, [_part(part, given, threshold) for part, given in verdict.parts])
     passed, score = _judged(verdict, threshold)
-    return CheckResult(passed, f"{name}: {verdict.reason}" if verdict.reason else name, score)
+    return UnweightedResult(passed, f"{name}: {verdict.reason}" if verdict.reason else name, score)
 
 
 def _judged(verdict: OwnVerdict, threshold: float) -> tuple[bool, float]:
@@ -40,12 +40,12 @@ def _part(name: str, verdict: OwnVerdict, threshold: float) -> Checked:
     return Checked(FUNCTION, passed, score, verdict.reason or f"score {score:.2f}", metric=name)
 
 
-def _several(name: str, parts: Sequence[Checked]) -> CheckResult:
+def _several(name: str, parts: Sequence[Checked]) -> UnweightedResult:
     """The verdict of a function that gave several scores: all must pass, and its score is their mean."""
     told = [part for part in parts if not part.passed] or parts
     reason = "; ".join(f"{part.metric}: {part.reason}" for part in told)
     score = sum(part.score for part in parts) / len(parts)
-    return CheckResult(all(part.passed for part in parts), f"{name}: {reason}", score, parts=tuple(parts))
+    return UnweightedResult(all(part.passed for part in parts), f"{name}: {reason}", score, parts=tuple(parts))
 
 
 def named(assertion: Assertion) -> str:

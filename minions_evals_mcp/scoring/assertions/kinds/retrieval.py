@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 RETRIEVAL = "retrieval"
 LISTS = ("retrieved", "documents", "docs", "contexts", "context", "results", "sources", "citations", "ids")
@@ -63,7 +63,7 @@ METRICS: dict[str, Callable[[Ranked, Gains, int | None], float]] = {
 }
 
 
-def retrieval(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def retrieval(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The `metric` of the retrieved documents reaches `threshold`; `relevant` are the ids that should be found.
 
     `metric` is recall, precision, hit-rate, mrr or ndcg; `k` counts the first k documents only (default all); `relevant` is
@@ -88,7 +88,7 @@ def retrieval(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Ch
         f" {len(gains) - len(missing)} of {len(gains)} relevant documents among {len(ranked)} retrieved"
         + (f", missing {excerpt(', '.join(missing))}" if missing else "")
     )
-    return CheckResult(score >= threshold - 1e-9, reason, score)
+    return UnweightedResult(score >= threshold - 1e-9, reason, score)
 
 
 def vet_retrieval(assertion: Assertion) -> None:

@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, ServiceKind, ServiceNeed, Subject, Unmet
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 BY_SERVICE: dict[str, ServiceKind] = {
     "moderation": "moderation", "classifier": "classification", "webhook": "webhook",
@@ -28,10 +28,10 @@ SLACK = 2.0**-52
 NOTHING = Unmet("it asks a service, and none is asked here: put it into a test case that is run")
 
 
-def moderation(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def moderation(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A service flags nothing in the output, or nothing of the categories in `value` (a list of their names)."""
     if not subject.text:
-        return CheckResult(passed=True, reason="there is no output to moderate", score=1.0)
+        return UnweightedResult(passed=True, reason="there is no output to moderate", score=1.0)
     flags = _reply(assertion, subject, evidence)
     if isinstance(flags, Unmet):
         return flags
@@ -39,13 +39,13 @@ def moderation(assertion: Assertion, subject: Subject, evidence: Evidence) -> Ch
     wanted = assertion.value if isinstance(assertion.value, list) else list(flags)
     flagged = [str(meaning) for name, meaning in flags.items() if name in wanted]
     if flagged:
-        return CheckResult(passed=False, reason=f"flagged: {', '.join(flagged)}", score=0.0)
-    return CheckResult(
+        return UnweightedResult(passed=False, reason=f"flagged: {', '.join(flagged)}", score=0.0)
+    return UnweightedResult(
         passed=True, reason="nothing of those categories is flagged" if flags else "nothing is flagged", score=1.0
     )
 
 
-def classifier(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def classifier(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """A service gives the label in `value` (without: any) a score of at least `threshold` (1); that is the score."""
     labels = _reply(assertion, subject, evidence)
     if isinstance(labels, Unmet):
@@ -56,10 +56,10 @@ def classifier(assertion: Assertion, subject: Subject, evidence: Evidence) -> Ch
     score = max(scores.values(), default=0.0) if wanted is None else scores.get(str(wanted), 0.0)
     limit = 1.0 if assertion.threshold is None else assertion.threshold
     label = "the surest label" if wanted is None else f"the label {wanted}"
-    return CheckResult(score >= limit - SLACK, f"{label} has the score {score:.2f}, threshold {limit:g}", score)
+    return UnweightedResult(score >= limit - SLACK, f"{label} has the score {score:.2f}, threshold {limit:g}", score)
 
 
-def webhook(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def webhook(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """The address in `value` is sent {output, context: {prompt, vars}} and says {pass, score, reason}."""
     reply = _reply(assertion, subject, evidence)
     if isinstance(reply, Unmet):
@@ -69,7 +69,7 @@ def webhook(assertion: Assertion, subject: Subject, evidence: Evidence) -> Check
     passed, score, reason = reply["pass"] is True, reply.get("score"), reply.get("reason")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1):
         return Unmet(f"the webhook's score is no number from 0 to 1: {excerpt(score)}")
-    return CheckResult(passed, str(reason or ("it passes" if passed else "it does not pass")), score)
+    return UnweightedResult(passed, str(reason or ("it passes" if passed else "it does not pass")), score)
 
 
 def service_needs(assertion: Assertion, subject: Subject) -> tuple[ServiceNeed, ...]:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion, Grader
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, Likeness, SimilarityNeed, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 SIMILAR: dict[str, Likeness] = {
     "similar": "cosine",
@@ -27,7 +27,7 @@ DEFAULT_THRESHOLD = 0.75
 SLACK = 1e-9
 
 
-def similar(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def similar(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """The output is as like `value`, or the nearest of several, as `threshold` (default 0.75) asks.
 
     `similar` and `similar:cosine`: the cosine is at least the threshold, and is the score. `similar:dot`: so is the dot
@@ -48,7 +48,7 @@ def similar(assertion: Assertion, subject: Subject, evidence: Evidence) -> Check
     reason = f"{_SAID[measure]} {best:.3f} to {excerpt(nearest)}, threshold {limit:g}"
     passed = best <= limit + SLACK if measure == "euclidean" else best >= limit - SLACK
     cautions = disagreements(nearest, subject.text) if passed else ()
-    return CheckResult(passed, "; caution: ".join((reason, *cautions)), _score(measure, best))
+    return UnweightedResult(passed, "; caution: ".join((reason, *cautions)), _score(measure, best))
 
 
 _SAID: dict[Likeness, str] = {"cosine": "similarity", "dot": "dot product", "euclidean": "distance"}

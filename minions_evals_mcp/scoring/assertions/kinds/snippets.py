@@ -21,8 +21,8 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_check, given_to_transform
 from minions_evals_mcp.scoring.assertions.kinds.code_verdicts import NoVerdict, verdict_of
-from minions_evals_mcp.scoring.checks import Broke, Evidence, Language, Ran, SnippetNeed, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.checks import Evidence, Language, Ran, SnippetError, SnippetNeed, Subject, Unmet
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 CODE_LIMIT = 20_000
 _GIVEN = frozenset(
@@ -50,7 +50,7 @@ PYTHON = "#!python\n"
 """What a transform in Python begins with: lines that return."""
 
 
-def python(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def python(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """The Python in `value` says so, or none of its `assert` statements fails.
 
     Statements that assert and name what they do not define run after the output's own code, its fence stripped.
@@ -58,7 +58,7 @@ def python(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckR
     return _checked(assertion, subject, evidence, "python")
 
 
-def javascript(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def javascript(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """The JavaScript in `value` says so."""
     return _checked(assertion, subject, evidence, "javascript")
 
@@ -221,24 +221,28 @@ def _blocks(output: str) -> list[tuple[str, str]]:
     return [(language, "\n".join(lines)) for language, lines in blocks]
 
 
-def _checked(assertion: Assertion, subject: Subject, evidence: Evidence, language: Language) -> CheckResult | Unmet:
+def _checked(
+    assertion: Assertion, subject: Subject, evidence: Evidence, language: Language
+) -> UnweightedResult | Unmet:
     need = _need(assertion, subject, language)
     match evidence.snippets.get(need):
         case None:
             return Unmet("the code was not run")
-        case Broke() as broke:
+        case SnippetError() as broke:
             if need.code.startswith(OF_MODULE) and broke.name == "ReferenceError":
                 return Unmet(f"{broke.error}: the function is run without its module; write it into a file of its own")
             return _failed(assertion, broke, tests_the_output=need.before != "", of_config=subject.of_config)
         case Ran(value):
             asserted = value is None and language == "python" and _asserts(str(assertion.value).strip())
-            passing = CheckResult(passed=True, reason="nothing was raised") if asserted else None
+            passing = UnweightedResult(passed=True, reason="nothing was raised") if asserted else None
             passing = passing or verdict_of(assertion, value, language)
             gone_wrong = isinstance(passing, NoVerdict) and subject.of_config
             return _against(assertion, passing.reason) if gone_wrong else passing
 
 
-def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool, of_config: bool) -> CheckResult | Unmet:
+def _failed(
+    assertion: Assertion, broke: SnippetError, *, tests_the_output: bool, of_config: bool
+) -> UnweightedResult | Unmet:
     """Returns what was raised fails the check, as it does in promptfoo also under `not-`; anything else is the instrument's failure.
 
     So is a name that the code uses and nobody defines, or a method that no value of JSON has, unless the output was to
@@ -255,16 +259,16 @@ def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool, of_co
     if broke.kind != "raised" or (misnamed and not tests_the_output):
         return Unmet(broke.error)
     if broke.name == "AssertionError":
-        return CheckResult(passed=False, reason=broke.error)
+        return UnweightedResult(passed=False, reason=broke.error)
     return _against(assertion, f"raised {broke.error}")
 
 
-def _misspelt(broke: Broke) -> bool:
+def _misspelt(broke: SnippetError) -> bool:
     """Returns whether the code reads what no value of JSON has, whatever the output: `output.strp()`."""
     read = _NO_ATTRIBUTE.search(broke.error)
     return read is not None and not any(hasattr(kind, read[1]) for kind in (str, dict, list, int, float, bool))
 
 
-def _against(assertion: Assertion, reason: str) -> CheckResult:
+def _against(assertion: Assertion, reason: str) -> UnweightedResult:
     """A check that fails, also under `not-`."""
-    return CheckResult(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)
+    return UnweightedResult(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)

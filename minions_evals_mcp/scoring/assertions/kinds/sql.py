@@ -30,7 +30,7 @@ from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.sql_shape import is_statement
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import linear
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -87,7 +87,7 @@ _MYSQL_MODIFIER = (
 )
 
 
-def is_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def is_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The whole output is SQL of `databaseType` (default MySQL), and uses what is allowed only.
 
     `value`: {databaseType, allowedTables, allowedColumns}; a table is written `action::database::table`, a column
@@ -97,10 +97,10 @@ def is_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Check
     if len(subject.text) > SQL_LIMIT:
         return Unmet(f"the output has {len(subject.text):,} characters; at most {SQL_LIMIT:,} are parsed as SQL")
     error = flaw(subject.text, assertion.value)
-    return CheckResult(not error, error or "is SQL")
+    return UnweightedResult(not error, error or "is SQL")
 
 
-def contains_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def contains_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """A fenced block (of SQL, or of no language) is SQL as `is-sql` means it; without one, the whole output is.
 
     A fence may stand anywhere: deep in a list, in a quotation, after words on its line.
@@ -112,9 +112,9 @@ def contains_sql(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
     for candidate in dict.fromkeys(candidates):
         flaw_found = flaw(candidate, assertion.value) if candidate.strip() else error
         if flaw_found is None:
-            return CheckResult(passed=True, reason="contains SQL")
+            return UnweightedResult(passed=True, reason="contains SQL")
         error = flaw_found
-    return CheckResult(passed=False, reason=error)
+    return UnweightedResult(passed=False, reason=error)
 
 
 def vet_database(assertion: Assertion) -> None:

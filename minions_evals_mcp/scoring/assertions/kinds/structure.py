@@ -13,10 +13,10 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.lenient import is_plainly_json, json_objects, parsed
-from minions_evals_mcp.scoring.values import CheckResult, excerpt, frozen, js_text
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt, frozen, js_text
 
 
-def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """The output is `value`, exactly. A mapping, a list or null is compared with all of the output, read as JSON.
 
     Between JSON numbers 5 is 5.0.
@@ -24,7 +24,7 @@ def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Check
     wanted = assertion.value
     if not isinstance(wanted, dict | list | None):
         passed = js_text(wanted) == subject.text or _is_number(wanted, subject.value)
-        return CheckResult(
+        return UnweightedResult(
             passed, f"{'equals' if passed else f'{excerpt(subject.text)} does not equal'} {excerpt(wanted)}"
         )
     text = subject.printed
@@ -33,7 +33,9 @@ def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Check
     except json.JSONDecodeError as error:
         return _no_json(error, subject)
     passed = frozen(value) == frozen(wanted)
-    return CheckResult(passed, f"{'equals' if passed else f'{excerpt(text)} does not equal'} the value, read as JSON")
+    return UnweightedResult(
+        passed, f"{'equals' if passed else f'{excerpt(text)} does not equal'} the value, read as JSON"
+    )
 
 
 def _is_number(wanted: JsonValue, value: JsonValue) -> bool:
@@ -44,10 +46,10 @@ def _is_number(wanted: JsonValue, value: JsonValue) -> bool:
     )
 
 
-_IS_JSON = CheckResult(passed=True, reason="is JSON")
+_IS_JSON = UnweightedResult(passed=True, reason="is JSON")
 
 
-def is_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def is_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """The whole output is JSON, and fits the JSON Schema in `value` where one is given."""
     text = subject.printed
     if not assertion.value and is_plainly_json(text):
@@ -61,17 +63,17 @@ def is_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Chec
     return _against(assertion.value, value)
 
 
-def contains_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def contains_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """A JSON object stands somewhere in the output, one that fits the JSON Schema in `value` where one is given.
 
     As leniently as promptfoo (comments, trailing commas, a missing brace at the end); a list alone does not count.
     """
-    nothing_found = CheckResult(passed=False, reason="contains no JSON object")
+    nothing_found = UnweightedResult(passed=False, reason="contains no JSON object")
     for value in chain.from_iterable(map(json_objects, dict.fromkeys((subject.printed, subject.text)))):
         if isinstance(value, Unmet):
             return value
         if not assertion.value:
-            return CheckResult(passed=True, reason="contains a JSON object")
+            return UnweightedResult(passed=True, reason="contains a JSON object")
         nothing_found = _against(assertion.value, value)
         if nothing_found.passed:
             break
@@ -95,13 +97,13 @@ def vet_given(assertion: Assertion) -> None:
         raise InvalidRecordError("is missing", field="value")
 
 
-def _against(schema: JsonValue, value: JsonValue) -> CheckResult:
+def _against(schema: JsonValue, value: JsonValue) -> UnweightedResult:
     error = first_error(schema, value)
-    return CheckResult(not error, f"JSON does not fit the schema: {error}" if error else "JSON fits the schema")
+    return UnweightedResult(not error, f"JSON does not fit the schema: {error}" if error else "JSON fits the schema")
 
 
-def _no_json(error: json.JSONDecodeError, subject: Subject) -> CheckResult:
+def _no_json(error: json.JSONDecodeError, subject: Subject) -> UnweightedResult:
     """The text that is no JSON, and under which key it stands where the program named it otherwise than `output`."""
     place = next((key for key in TEXT_KEYS if key in (subject.record or ())), TEXT_KEYS[0])
     named = "" if place == TEXT_KEYS[0] else f" (the text under the key {place!r} was looked at)"
-    return CheckResult(passed=False, reason=f"is no JSON: {error.msg} at character {error.pos}{named}")
+    return UnweightedResult(passed=False, reason=f"is no JSON: {error.msg} at character {error.pos}{named}")

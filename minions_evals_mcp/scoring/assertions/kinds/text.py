@@ -12,60 +12,60 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import PYTHONS, Elsewhere, compiled
-from minions_evals_mcp.scoring.values import CheckResult, excerpt, finding, js_text
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt, finding, js_text
 
 TEXT_LIMIT = 1_000_000
 _FIELD = late(r'[\s,]*(?:"((?:[^"\\]|\\.|"")*)"\s*(?=,|$)|([^\s",][^,]*))', re.DOTALL)
 _ESCAPED = late(r'\\(["\\])|"(")')
 
 
-def contains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def contains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """`value` stands in the output, case-sensitive; a number is looked for as its text."""
     wanted = js_text(assertion.value)
     passed = wanted in subject.text
     return finding(passed, f"{'contains' if passed else 'does not contain'} {excerpt(wanted)}")
 
 
-def icontains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def icontains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """As `contains`, whatever the case."""
     wanted = js_text(assertion.value)
     passed = wanted.lower() in subject.text.lower()
     return finding(passed, f"{'contains' if passed else 'does not contain'} {excerpt(wanted)} (any case)")
 
 
-def contains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def contains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """Every element of `value` (a list, or a text with commas) stands in the output, case-sensitive."""
     return _all_in(listed(assertion.value), subject.text)
 
 
-def icontains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def icontains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """As `contains-all`, whatever the case."""
     return _all_in([wanted.lower() for wanted in listed(assertion.value)], subject.text.lower())
 
 
-def contains_any(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def contains_any(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """At least one element of `value` (a list, or a text with commas) stands in the output, case-sensitive."""
     return _any_in(listed(assertion.value), subject.text)
 
 
-def icontains_any(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def icontains_any(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """As `contains-any`, whatever the case."""
     return _any_in([wanted.lower() for wanted in listed(assertion.value)], subject.text.lower())
 
 
-def starts_with(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def starts_with(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """The output begins with `value`, case-sensitive, white space counted."""
     wanted = js_text(assertion.value)
     passed = subject.text.startswith(wanted)
     return finding(passed, f"{'starts' if passed else 'does not start'} with {excerpt(wanted)}")
 
 
-def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """The pattern `value` is found anywhere in the output, as JavaScript's `RegExp.test` would find it."""
     pattern = js_text(assertion.value)
     if subject.of_config and (foreign := PYTHONS.search(pattern)):
         reason = f"JavaScript knows no {foreign[0]} in a pattern"
-        return CheckResult(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)
+        return UnweightedResult(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)
     hit = found(pattern, subject.text, evidence)
     return hit if isinstance(hit, Unmet) else _matched(pattern, hit)
 
@@ -79,7 +79,7 @@ def found(pattern: str, text: str, evidence: Evidence) -> bool | Unmet:
 
 
 @lru_cache(maxsize=512)
-def _matched(pattern: str, hit: bool) -> CheckResult:  # noqa: FBT001  a finding, not an option
+def _matched(pattern: str, hit: bool) -> UnweightedResult:  # noqa: FBT001  a finding, not an option
     return finding(hit, f"{'matches' if hit else 'does not match'} the pattern {excerpt(pattern)}")
 
 
@@ -149,20 +149,20 @@ def _split(text: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _all_in(wanted: list[str], text: str) -> CheckResult:
+def _all_in(wanted: list[str], text: str) -> UnweightedResult:
     missing = [word for word in wanted if word not in text]
     if missing:
-        return CheckResult(
+        return UnweightedResult(
             passed=False, reason=f"{len(missing)} of {len(wanted)} missing: {excerpt(', '.join(missing))}"
         )
-    return CheckResult(passed=True, reason=f"contains all {len(wanted)}")
+    return UnweightedResult(passed=True, reason=f"contains all {len(wanted)}")
 
 
-def _any_in(wanted: list[str], text: str) -> CheckResult:
+def _any_in(wanted: list[str], text: str) -> UnweightedResult:
     for word in wanted:
         if word in text:
-            return CheckResult(passed=True, reason=f"contains {excerpt(word)}")
-    return CheckResult(passed=False, reason=f"contains none of {excerpt(', '.join(wanted))}")
+            return UnweightedResult(passed=True, reason=f"contains {excerpt(word)}")
+    return UnweightedResult(passed=False, reason=f"contains none of {excerpt(', '.join(wanted))}")
 
 
 def _searched(search: Elsewhere, text: str, evidence: Evidence) -> bool | Unmet:

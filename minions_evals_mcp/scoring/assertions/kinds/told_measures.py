@@ -15,12 +15,12 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 NO_LOG_PROBS = Unmet("the provider told no logarithms of probabilities (logProbs)")
 
 
-def perplexity(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def perplexity(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The perplexity, e to the minus of the mean log probability, is at most `threshold`; without one any passes."""
     mean = _mean_log_prob(subject)
     if mean is None:
@@ -28,31 +28,31 @@ def perplexity(assertion: Assertion, subject: Subject, _evidence: Evidence) -> C
     perplexity_seen, limit = math.exp(-mean), assertion.threshold
     sentence = f"perplexity {perplexity_seen:.2f}" + ("" if limit is None else f", at most {limit:g}")
     if limit is None:
-        return CheckResult(not assertion.negated, sentence, 1.0, 1.0)
-    return CheckResult(perplexity_seen <= limit, sentence)
+        return UnweightedResult(not assertion.negated, sentence, 1.0, 1.0)
+    return UnweightedResult(perplexity_seen <= limit, sentence)
 
 
-def perplexity_score(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def perplexity_score(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """1 / (1 + perplexity) reaches `threshold`; without one any passes. That is the score."""
     mean = _mean_log_prob(subject)
     if mean is None:
         return NO_LOG_PROBS
     score, limit = 1 / (1 + math.exp(-mean)), assertion.threshold
     sentence = f"1 / (1 + perplexity) is {score:.3f}" + ("" if limit is None else f", at least {limit:g}")
-    return CheckResult(not assertion.negated if limit is None else score >= limit, sentence, score)
+    return UnweightedResult(not assertion.negated if limit is None else score >= limit, sentence, score)
 
 
-def guardrails(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def guardrails(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The provider's safety checks flagged nothing; of one that told of none, nothing was flagged."""
     answer = subject.facts.get("providerResponse")
     guardrail = answer.get("guardrails") if isinstance(answer, dict) else None
     if guardrail is None and not subject.whole_response:
         return Unmet("the provider told no guardrails")
     flagged = isinstance(guardrail, dict) and bool(guardrail.get("flagged"))
-    return CheckResult(not flagged, f"the provider's safety checks flagged {'it' if flagged else 'nothing'}")
+    return UnweightedResult(not flagged, f"the provider's safety checks flagged {'it' if flagged else 'nothing'}")
 
 
-def skill_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def skill_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """Each skill in `value` (a name, or a list) was used; {name or pattern, min, max}: so many times, once without either."""
     metadata = subject.facts.get("metadata")
     if metadata is None and not subject.whole_response:
@@ -65,16 +65,16 @@ def skill_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> C
         wanted = [skill.strip() for skill in _listed(assertion.value)]
         missing = [skill for skill in wanted if skill not in names]
         if assertion.negated:  # passes where none of them was used
-            return CheckResult(len(missing) < len(wanted), seen)
-        return CheckResult(not missing, f"{seen}; missing: {', '.join(missing)}" if missing else seen)
+            return UnweightedResult(len(missing) < len(wanted), seen)
+        return UnweightedResult(not missing, f"{seen}; missing: {', '.join(missing)}" if missing else seen)
     name, pattern = assertion.value.get("name"), assertion.value.get("pattern")
     count = sum(
         (not name or used_name == name) and (not pattern or _fits(used_name, str(pattern))) for used_name in names
     )
     low, high = _bounds(assertion.value)
     if assertion.negated:
-        return CheckResult(count > 0, seen)
-    return CheckResult(count >= low and (high is None or count <= high), f"{count} uses; {seen}")
+        return UnweightedResult(count > 0, seen)
+    return UnweightedResult(count >= low and (high is None or count <= high), f"{count} uses; {seen}")
 
 
 def vet_skills(assertion: Assertion) -> None:

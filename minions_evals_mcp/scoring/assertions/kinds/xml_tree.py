@@ -163,29 +163,29 @@ def has_path(document: Tree, path: str) -> bool:
     return True
 
 
-class Span(NamedTuple):
+class ElementSpan(NamedTuple):
     """The place where an element, or a run of siblings, stands in a text."""
 
     start: int
     end: int
 
 
-def candidates(text: str) -> list[Span]:
+def candidates(text: str) -> list[ElementSpan]:
     """Returns where XML stands among prose: runs of siblings first, then the outermost closed elements, each in order.
 
     An element that is not closed is prose, and so is everything open where an end tag fits no start tag.
     """
     closed = list(_closed(text))
     starts = {span.start for span, _ in closed}
-    outermost: dict[int | None, list[Span]] = {}
+    outermost: dict[int | None, list[ElementSpan]] = {}
     for span, parent in closed:
         if parent not in starts:
             outermost.setdefault(parent, []).append(span)
-    runs = [Span(min(spans).start, max(spans).end) for spans in outermost.values() if len(spans) > 1]
+    runs = [ElementSpan(min(spans).start, max(spans).end) for spans in outermost.values() if len(spans) > 1]
     return [*runs, *sorted(span for spans in outermost.values() for span in spans)]
 
 
-def _closed(text: str) -> Iterator[tuple[Span, int | None]]:
+def _closed(text: str) -> Iterator[tuple[ElementSpan, int | None]]:
     """Each closed element with the start of the one that it stands in."""
     opened: list[tuple[str, int]] = []
     position = 0
@@ -199,11 +199,11 @@ def _closed(text: str) -> Iterator[tuple[Span, int | None]]:
         elif tag["slash"]:
             if opened and opened[-1][0] == tag["name"]:
                 start = opened.pop()[1]
-                yield Span(start, position), opened[-1][1] if opened else None
+                yield ElementSpan(start, position), opened[-1][1] if opened else None
             else:
                 opened.clear()
         elif tag["name"] and _SELF_CLOSED.search(tag["rest"]):
-            yield Span(start, position), opened[-1][1] if opened else None
+            yield ElementSpan(start, position), opened[-1][1] if opened else None
         elif tag["name"]:
             opened.append((tag["name"], start))
 

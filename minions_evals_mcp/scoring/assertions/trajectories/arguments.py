@@ -24,7 +24,7 @@ FoundIn = Callable[[str, str], bool]
 
 
 @frozen_type
-class Arguments:
+class ExpectedArguments:
     """The arguments that are asked for, those that do not matter, and whether a call may hold others besides."""
 
     wanted: dict[str, JsonValue]

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.values import Json, Text, Value, unknown_key
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, same
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 if TYPE_CHECKING:
     from minions_evals_mcp.domain.neighbours import ToolCall
@@ -106,7 +106,7 @@ class EffectCheck(CallMatcher):
         return 0 if self.never else self.times if self.times is not None else self.max
 
 
-def state(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def state(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The final state of the world is as `value` says: {query, equals | contains | min | max}, the query in JMESPath.
 
     Without a comparison the query must give something that is not empty. Known where a test case names a world.
@@ -117,15 +117,15 @@ def state(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckR
     try:
         found = queried(check.query, dict(subject.state))
         if not check.model_fields_set & {*COMPARATORS}:
-            return CheckResult(holds(check.query, dict(subject.state)), f"{check.query} is {_shown(found)}")
+            return UnweightedResult(holds(check.query, dict(subject.state)), f"{check.query} is {_shown(found)}")
     except QueryError as error:
-        return CheckResult(passed=False, reason=str(error))
+        return UnweightedResult(passed=False, reason=str(error))
     failed = check.failures(found)
     wanted = f", wanted {' and '.join(failed)}" if failed else ""
-    return CheckResult(not failed, f"{check.query} is {_shown(found)}{wanted}")
+    return UnweightedResult(not failed, f"{check.query} is {_shown(found)}{wanted}")
 
 
-def effect(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def effect(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """A call happened: {tool, server?, args?} names it, `times`, `min`, `max` or `never` say how often (default: at least once).
 
     `args` are arguments that it has, among others. `before` names a call that it must come before. A call that ended in an error
@@ -139,15 +139,15 @@ def effect(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Check
     what = f"{check.tool}{f' {_cut(canonical(check.args))}' if check.args else ''}"
     reason = f"{what} happened {len(matching)} times, wanted {wanted}; calls: {_calls(calls)}"
     if check.before is None or not within:
-        return CheckResult(within, reason)
+        return UnweightedResult(within, reason)
     early = [
         place for place, call in enumerate(calls) if check.before.fits(call) and not any(at < place for at in matching)
     ]
     if early:
-        return CheckResult(
+        return UnweightedResult(
             passed=False, reason=f"call {early[0] + 1}, {check.before.tool}, came before any {what}; {reason}"
         )
-    return CheckResult(passed=True, reason=f"{what} came before every {check.before.tool}; {reason}")
+    return UnweightedResult(passed=True, reason=f"{what} came before every {check.before.tool}; {reason}")
 
 
 def vet_state(assertion: Assertion) -> None:

@@ -16,7 +16,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.text import found, search_needs
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import compiled, matcher
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 if TYPE_CHECKING:
     from minions_evals_mcp.domain.neighbours import ToolCall
@@ -33,7 +33,7 @@ TARGETS = ("last_message", "trace", "files")
 COUNT = "count:"
 FLAGS = frozenset("gimsu")
 NO_LOG = Unmet("nobody recorded the tool calls of this output", not_judgeable=True)
-Finding = CheckResult | Unmet
+Finding = UnweightedResult | Unmet
 
 
 def plugin_grader(assertion: Assertion, subject: Subject, evidence: Evidence) -> Finding:
@@ -55,12 +55,12 @@ def _regex(grader: Json, subject: Subject, evidence: Evidence) -> Finding:
         return texts
     if match.startswith(COUNT):
         count, wanted = sum(_count(pattern, text) for text in texts), int(match.removeprefix(COUNT))
-        return CheckResult(count == wanted, f"{excerpt(pattern)} is found {count} times, wanted {wanted}")
+        return UnweightedResult(count == wanted, f"{excerpt(pattern)} is found {count} times, wanted {wanted}")
     hits = [found(pattern, text, evidence) for text in texts]
     if unmet := [hit for hit in hits if isinstance(hit, Unmet)]:
         return unmet[0]
     hit = any(hits)
-    return CheckResult(
+    return UnweightedResult(
         hit != (match == "not_contains"), f"{excerpt(pattern)} {'is' if hit else 'is not'} found in {_target(grader)}"
     )
 
@@ -74,7 +74,7 @@ def _tool_used(grader: Json, subject: Subject, evidence: Evidence) -> Finding:
     least, most = _bounds(grader)
     count = sum(map(bool, fits))
     shown = f"{least} to {most}" if most is not None else f"{least} or more"
-    return CheckResult(
+    return UnweightedResult(
         count >= least and (most is None or count <= most), f"{_shown(grader)}: {count} calls, wanted {shown}"
     )
 
@@ -92,15 +92,15 @@ def _tool_order(grader: Json, subject: Subject, evidence: Evidence) -> Finding:
     names = f"{_shown(_tool(grader['before']))} before {_shown(_tool(grader['after']))}"
     if before is None or after is None:
         missing = [side for side, place in (("before", before), ("after", after)) if place is None]
-        return CheckResult(passed=False, reason=f"{names}: never called: {' and '.join(missing)}")
-    return CheckResult(before < after, f"{names}: calls {before + 1} and {after + 1}")
+        return UnweightedResult(passed=False, reason=f"{names}: never called: {' and '.join(missing)}")
+    return UnweightedResult(before < after, f"{names}: calls {before + 1} and {after + 1}")
 
 
 def _file_exists(grader: Json, subject: Subject, _evidence: Evidence) -> Finding:
     path, wanted = str(grader["path"]), grader.get("exists") is not False
     made = [name for name in _files(subject) if _fits_glob(name, path)]
     reason = f"made: {excerpt(', '.join(made))}" if made else f"no file {path} was made"
-    return CheckResult(bool(made) == wanted, reason)
+    return UnweightedResult(bool(made) == wanted, reason)
 
 
 _RULES: Mapping[str, Callable[[Json, Subject, Evidence], Finding]] = {

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.late_patterns import late
-from minions_evals_mcp.scoring.assertions.trajectories.steps import COMMAND_TOOLS, Step, command_of, mapping
+from minions_evals_mcp.scoring.assertions.trajectories.steps import COMMAND_TOOLS, CalledStep, command_of, mapping
 from minions_evals_mcp.scoring.checks import Subject, Unmet
 from minions_evals_mcp.scoring.lenient import parsed
 from minions_evals_mcp.scoring.reserved_inputs import COUNTED_SPANS
@@ -62,7 +62,7 @@ def is_traced(subject: Subject) -> bool:
     return "traceId" in mapping(subject.facts.get("trace"))
 
 
-def steps_of_spans(spans: Iterable[Json]) -> list[Step]:
+def steps_of_spans(spans: Iterable[Json]) -> list[CalledStep]:
     """The steps in the order in which they began; of those that began at once in the order in which they ended."""
     return [_step(span) for span in sorted(spans, key=_times)]
 
@@ -73,27 +73,27 @@ def _times(span: Json) -> tuple[float, float]:
     return began, float(end) if isinstance(end, int | float) else began
 
 
-def _step(span: Json) -> Step:
+def _step(span: Json) -> CalledStep:
     name, attributes = str(span.get("name")), mapping(span.get("attributes"))
     tool = _tool(name, attributes)
     given = next(_arguments(attributes), None)
     is_command_tool = tool.lower() in COMMAND_TOOLS
     command = _command(name, attributes, given if is_command_tool else None)
     if command and is_command_tool:
-        return Step(
+        return CalledStep(
             "command", _distinct(command, name, tool, command.split()[0]), given, has_arguments=given is not None
         )
     if tool:
-        return Step("tool", _distinct(tool, name), given, has_arguments=given is not None)
+        return CalledStep("tool", _distinct(tool, name), given, has_arguments=given is not None)
     if command:
-        return Step("command", _distinct(command, name, command.split()[0]), None, has_arguments=False)
+        return CalledStep("command", _distinct(command, name, command.split()[0]), None, has_arguments=False)
     if search := _search(name, attributes):
-        return Step("search", _distinct(search, name), None, has_arguments=False)
+        return CalledStep("search", _distinct(search, name), None, has_arguments=False)
     if attributes.get(CODEX_ITEM) == "reasoning" or _REASONING.match(name):
-        return Step("reasoning", _distinct(name, "reasoning"), None, has_arguments=False)
+        return CalledStep("reasoning", _distinct(name, "reasoning"), None, has_arguments=False)
     if attributes.get(CODEX_ITEM) == "agent_message" or name in {"agent response", "send input"}:
-        return Step("message", _distinct(name, "message"), None, has_arguments=False)
-    return Step("span", (name,), None, has_arguments=False)
+        return CalledStep("message", _distinct(name, "message"), None, has_arguments=False)
+    return CalledStep("span", (name,), None, has_arguments=False)
 
 
 def _distinct(*names: str) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ _SPECIAL = re.compile(r"[.+^${}()|\[\]\\]")
 
 
 @frozen_type
-class Step:
+class CalledStep:
     """One step: what it is called, by any of its names, and what it was given, where that is known."""
 
     type: Literal["tool", "command", "message", "reasoning", "search", "span"]
@@ -44,23 +44,23 @@ class Matcher(NamedTuple):
     types: frozenset[str]
     pattern: str
 
-    def fits(self, step: Step) -> bool:
+    def fits(self, step: CalledStep) -> bool:
         """Returns whether the step is one of those."""
         if self.types and step.type not in self.types:
             return False
         return not self.pattern or any(fits_pattern(self.pattern, name) for name in step.names)
 
 
-def steps_of(calls: Iterable[ToolCall]) -> list[Step]:
+def steps_of(calls: Iterable[ToolCall]) -> list[CalledStep]:
     """The steps of a log, in order."""
     return [_step(call) for call in calls]
 
 
-def _step(call: ToolCall) -> Step:
+def _step(call: ToolCall) -> CalledStep:
     command = command_of(call.arguments) if call.tool.strip().lower() in COMMAND_TOOLS else ""
     if not command:
-        return Step("tool", (call.tool,), call.arguments)
-    return Step("command", (call.tool, command, command.split()[0]), call.arguments)
+        return CalledStep("tool", (call.tool,), call.arguments)
+    return CalledStep("command", (call.tool, command, command.split()[0]), call.arguments)
 
 
 def command_of(arguments: Mapping[str, JsonValue]) -> str:

@@ -19,7 +19,7 @@ from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.trajectories.span_steps import spans_of
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, mapping, vet_object, vet_pattern
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 ANY = "*"
 ERROR_STATUS, LEAST_HTTP_ERROR = 2, 400
@@ -28,7 +28,7 @@ _STATUS_KEYS = ("otel.status_code", "status.code")
 _ERROR_WORDS = late(r"error|failed|failure|exception|timeout|abort", re.IGNORECASE)
 
 
-def span_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def span_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """So many spans have a name that fits `pattern` (`*`, `?`, any case): at least `min`, at most `max`."""
     spans, value = _spans(subject, assertion), mapping(assertion.value)
     if isinstance(spans, Unmet):
@@ -36,10 +36,10 @@ def span_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> C
     low, high = _number(value.get("min")), _number(value.get("max"))
     passed = (low is None or len(spans) >= low) and (high is None or len(spans) <= high)
     wanted = f"wanted {'any' if low is None else f'{low:g}'} to {'any' if high is None else f'{high:g}'}"
-    return CheckResult(passed, f"{len(spans)} spans fit {excerpt(value.get('pattern'))}, {wanted}")
+    return UnweightedResult(passed, f"{len(spans)} spans fit {excerpt(value.get('pattern'))}, {wanted}")
 
 
-def span_duration(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def span_duration(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """No span that fits `pattern` lasts longer than `max` milliseconds; with `percentile`, that share of them does not.
 
     Spans without an end are left out; where none is left, it passes.
@@ -50,16 +50,16 @@ def span_duration(assertion: Assertion, subject: Subject, _evidence: Evidence) -
     times = ((_number(span.get("startTime")), _number(span.get("endTime"))) for span in spans)
     lasted = sorted(end - start for start, end in times if start is not None and end is not None)
     if not lasted:
-        return CheckResult(passed=True, reason="no span with a start and an end fits")
+        return UnweightedResult(passed=True, reason="no span with a start and an end fits")
     share, limit = _number(value.get("percentile")), _number(value.get("max"))
     seen = lasted[-1] if share is None else lasted[max(0, math.ceil(share / 100 * len(lasted)) - 1)]
     named = "the longest" if share is None else f"the {share:g}th percentile"
-    return CheckResult(
+    return UnweightedResult(
         limit is not None and seen <= limit, f"{named} of {len(lasted)} spans is {seen:g} ms, at most {limit:g}"
     )
 
 
-def error_spans(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+def error_spans(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """At most so many spans failed (`value`, or `max_count`; 0 where nothing is said), at most `max_percentage` of those that
     fit `pattern`.
 
@@ -78,7 +78,7 @@ def error_spans(assertion: Assertion, subject: Subject, _evidence: Evidence) -> 
     failed = [str(span.get("name")) for span in spans if _failed(span)]
     percentage = 100 * len(failed) / len(spans) if spans else 0.0
     passed = (most is None or len(failed) <= most) and (share is None or percentage <= share)
-    return CheckResult(
+    return UnweightedResult(
         passed, f"{len(failed)} of {len(spans)} spans failed: {excerpt(', '.join(failed) or 'none', 200)}"
     )
 

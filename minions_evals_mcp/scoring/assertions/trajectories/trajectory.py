@@ -26,8 +26,8 @@ from minions_evals_mcp.scoring.assertions.trajectories.span_steps import is_trac
 from minions_evals_mcp.scoring.assertions.trajectories.steps import (
     MATCHER_KEYS,
     STEP_TYPES,
+    CalledStep,
     Matcher,
-    Step,
     items,
     mapping,
     matcher_of,
@@ -42,7 +42,7 @@ from minions_evals_mcp.scoring.assertions.trajectories.steps import (
 )
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.lenient import parsed
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 MATCH = "trajectory:match"
 NOT_RECORDED = Unmet(
@@ -53,31 +53,31 @@ NOT_RECORDED = Unmet(
 
 
 def on_log(
-    check: Callable[[Assertion, Subject, Evidence], CheckResult | Unmet],
-) -> Callable[[Assertion, Subject, Evidence], CheckResult | Unmet]:
+    check: Callable[[Assertion, Subject, Evidence], UnweightedResult | Unmet],
+) -> Callable[[Assertion, Subject, Evidence], UnweightedResult | Unmet]:
     """The check of a log: where nobody recorded one there is nothing to judge, and no verdict."""
 
     @wraps(check)
-    def checked(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+    def checked(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
         return NOT_RECORDED if subject.tool_calls is None else check(assertion, subject, evidence)
 
     return checked
 
 
 def on_steps(
-    check: Callable[[Assertion, Sequence[Step]], CheckResult],
-) -> Callable[[Assertion, Subject, Evidence], CheckResult | Unmet]:
+    check: Callable[[Assertion, Sequence[CalledStep]], UnweightedResult],
+) -> Callable[[Assertion, Subject, Evidence], UnweightedResult | Unmet]:
     """The check of the output's steps: where they are not known there is nothing to judge, and no verdict."""
 
     @wraps(check)
-    def checked(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult | Unmet:
+    def checked(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
         steps = _steps(assertion, subject)
         return steps if isinstance(steps, Unmet) else check(assertion, steps)
 
     return checked
 
 
-def _steps(assertion: Assertion, subject: Subject) -> Sequence[Step] | Unmet:
+def _steps(assertion: Assertion, subject: Subject) -> Sequence[CalledStep] | Unmet:
     if is_traced(subject):
         spans = spans_of(subject)
         return spans if isinstance(spans, Unmet) else steps_of_spans(spans)
@@ -88,18 +88,20 @@ def _steps(assertion: Assertion, subject: Subject) -> Sequence[Step] | Unmet:
     return steps_of(subject.tool_calls)
 
 
-def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """The model stopped for the reason `value` ("stop", "length", "tool_calls", …), whatever the case.
 
     Where no reason is known it is not that one, so that `not-finish-reason` passes.
     """
     if not subject.finish_reason:
-        return CheckResult(passed=False, reason="no finish reason is known")
+        return UnweightedResult(passed=False, reason="no finish reason is known")
     passed = subject.finish_reason.lower() == str(assertion.value).lower()
-    return CheckResult(passed, f"finish reason {excerpt(subject.finish_reason)}, looked for {excerpt(assertion.value)}")
+    return UnweightedResult(
+        passed, f"finish reason {excerpt(subject.finish_reason)}, looked for {excerpt(assertion.value)}"
+    )
 
 
-def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) -> CheckResult:
+def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
     """F1 of the names of the tools called against those in `value` reaches `threshold` (default 1).
 
     Names count once, in any order. Under `not-` the score is 1 - F1; in a config of promptfoo's it is F1, as there.
@@ -110,10 +112,10 @@ def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
     f1 = 2 * len(wanted & called) / (len(wanted) + len(called))
     threshold = 1.0 if assertion.threshold is None else assertion.threshold
     reason = f"F1 {f1:.3f}, threshold {threshold:g}; called {excerpt(', '.join(sorted(called)) or 'nothing')}"
-    return CheckResult(f1 >= threshold, reason, f1, f1 if subject.of_config else None)
+    return UnweightedResult(f1 >= threshold, reason, f1, f1 if subject.of_config else None)
 
 
-def tool_used(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
+def tool_used(assertion: Assertion, steps: Sequence[CalledStep]) -> UnweightedResult:
     """Every tool in `value` (a pattern or a list of them) was called; {name, min, max}: that often (default min 1).
 
     `not-` with patterns passes only where none of them was called, as in promptfoo: with several, both may fail.
@@ -125,10 +127,10 @@ def tool_used(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
     patterns = texts(assertion.value)
     used = [pattern for pattern in patterns if _count(steps, Matcher(frozenset({"tool"}), pattern))]
     passed = bool(used) if assertion.negated else len(used) == len(patterns)
-    return CheckResult(passed, f"called {len(used)} of {len(patterns)} tools; calls: {_calls(steps)}")
+    return UnweightedResult(passed, f"called {len(used)} of {len(patterns)} tools; calls: {_calls(steps)}")
 
 
-def tool_sequence(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
+def tool_sequence(assertion: Assertion, steps: Sequence[CalledStep]) -> UnweightedResult:
     """The tools in `value` were called in that order, others between them or not; {steps, mode: "exact"}: only they."""
     value = assertion.value
     members = value if isinstance(value, dict) else {"steps": value}
@@ -139,14 +141,14 @@ def tool_sequence(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
         exact = len(steps) == len(wanted) and all(
             matcher.fits(step) for matcher, step in zip(wanted, steps, strict=True)
         )
-        return CheckResult(exact, f"{'exactly' if exact else 'not exactly'} the {len(wanted)} tools; {calls_made}")
+        return UnweightedResult(exact, f"{'exactly' if exact else 'not exactly'} the {len(wanted)} tools; {calls_made}")
     reached = 0
     for step in steps:
         reached += reached < len(wanted) and wanted[reached].fits(step)
-    return CheckResult(reached == len(wanted), f"{reached} of {len(wanted)} tools in order; {calls_made}")
+    return UnweightedResult(reached == len(wanted), f"{reached} of {len(wanted)} tools in order; {calls_made}")
 
 
-def tool_args_match(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
+def tool_args_match(assertion: Assertion, steps: Sequence[CalledStep]) -> UnweightedResult:
     """A call of the tool `name` has the arguments `args`: at least those (mode "partial") or only those ("exact").
 
     A list must be as long and fit element by element. `ignore` names arguments (patterns) that are left out on both
@@ -169,12 +171,12 @@ def tool_args_match(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
     ]
     passed = any(fits(arguments, wanted) for arguments in left)
     fit = "a call has" if passed else "no call has"
-    return CheckResult(
+    return UnweightedResult(
         passed, f"{fit} the arguments {excerpt(json.dumps(wanted))}; {len(calls)} calls of {matcher.pattern!r}"
     )
 
 
-def step_count(assertion: Assertion, steps: Sequence[Step]) -> CheckResult:
+def step_count(assertion: Assertion, steps: Sequence[CalledStep]) -> UnweightedResult:
     """The number of steps (of {type, name} where given) lies in {min, max}, both inclusive, at least one of them."""
     value = mapping(assertion.value)
     return _within(value, _count(steps, matcher_of(value, "")), least=0)
@@ -256,21 +258,21 @@ def vet_step_count(assertion: Assertion) -> None:
     _vet_range(value)
 
 
-def _tools(steps: Sequence[Step]) -> list[Step]:
+def _tools(steps: Sequence[CalledStep]) -> list[CalledStep]:
     return [step for step in steps if step.type == "tool"]
 
 
-def _count(steps: Sequence[Step], matcher: Matcher) -> int:
+def _count(steps: Sequence[CalledStep], matcher: Matcher) -> int:
     return sum(matcher.fits(step) for step in steps)
 
 
-def _within(value: dict[str, JsonValue], count: int, *, least: int) -> CheckResult:
+def _within(value: dict[str, JsonValue], count: int, *, least: int) -> UnweightedResult:
     low, high = value.get("min", least), value.get("max")
     passed = (not isinstance(low, int | float) or count >= low) and (not isinstance(high, int | float) or count <= high)
-    return CheckResult(passed, f"{count} steps, wanted {low} to {'any' if high is None else high}")
+    return UnweightedResult(passed, f"{count} steps, wanted {low} to {'any' if high is None else high}")
 
 
-def _calls(steps: Sequence[Step]) -> str:
+def _calls(steps: Sequence[CalledStep]) -> str:
     return excerpt(", ".join(step.names[0] for step in steps) or "none", 200)
 
 

@@ -19,11 +19,17 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.assertions.trajectories.arguments import FoundIn
-from minions_evals_mcp.scoring.assertions.trajectories.steps import Step, steps_of
-from minions_evals_mcp.scoring.assertions.trajectories.trajectory_plan import Misfit, Plan, Wanted, plan_of, vet_plan
+from minions_evals_mcp.scoring.assertions.trajectories.steps import CalledStep, steps_of
+from minions_evals_mcp.scoring.assertions.trajectories.trajectory_plan import (
+    Misfit,
+    TrajectoryPlan,
+    WantedStep,
+    plan_of,
+    vet_plan,
+)
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import Elsewhere, compiled
-from minions_evals_mcp.scoring.values import CheckResult
+from minions_evals_mcp.scoring.values import UnweightedResult
 
 MOST_WORK = 2_000_000
 """So many pairs of a call and a way to have done a part of what was asked are looked at."""
@@ -31,7 +37,7 @@ MOST_TOLD = 20
 SLACK = 1e-9
 
 
-class Edit(NamedTuple):
+class LogEdit(NamedTuple):
     """One change that brings a log nearer to what was asked; for "add", `at` calls come before the new one."""
 
     kind: Literal["add", "remove", "change"]
@@ -50,11 +56,11 @@ class Edit(NamedTuple):
                 return f"change {', '.join(self.arguments)} in call {self.at} ({self.name})"
 
 
-class Match(NamedTuple):
+class LogMatch(NamedTuple):
     """The nearness of a log (1: it is what was asked for), and the cheapest edits that would make it so, in order."""
 
     score: float
-    edits: tuple[Edit, ...]
+    edits: tuple[LogEdit, ...]
 
 
 class _Trail(NamedTuple):
@@ -62,17 +68,17 @@ class _Trail(NamedTuple):
 
     cost: float = 0.0
     added: int = 0
-    edit: Edit | None = None
+    edit: LogEdit | None = None
     before: _Trail | None = None
 
-    def extended(self, cost: float, edit: Edit) -> _Trail:
+    def extended(self, cost: float, edit: LogEdit) -> _Trail:
         return _Trail(self.cost + cost, self.added + (edit.kind == "add"), edit, self)
 
     def is_better(self, known: _Trail) -> bool:
         # Of two that cost the same, rather the one that changes a call than the one that adds another.
         return self.cost < known.cost - SLACK or (self.cost < known.cost + SLACK and self.added < known.added)
 
-    def backwards(self) -> Iterator[Edit]:
+    def backwards(self) -> Iterator[LogEdit]:
         trail: _Trail | None = self
         while trail is not None and trail.edit is not None:
             yield trail.edit
@@ -83,7 +89,7 @@ _Trails = list[dict[int, _Trail]]
 """The cheapest way to each place: by the group that is being done, and the bits of its members that are done."""
 
 
-def trajectory_match(assertion: Assertion, subject: Subject, evidence: Evidence) -> CheckResult | Unmet:
+def trajectory_match(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     """The log is what `value` asks for, or comes as near as `threshold` (default 1) says; the reason lists the edits.
 
     A missing step costs 1, a call that must go 1, a call with wrong arguments the share of those that do not fit; the
@@ -97,7 +103,7 @@ def trajectory_match(assertion: Assertion, subject: Subject, evidence: Evidence)
     if reading.unmet is not None:
         return reading.unmet
     threshold = 1.0 if assertion.threshold is None else assertion.threshold
-    return CheckResult(
+    return UnweightedResult(
         score >= threshold - SLACK, f"score {score:.3f}, threshold {threshold:g}: {_edits_text(edits)}", score
     )
 
@@ -119,11 +125,11 @@ def vet_trajectory(assertion: Assertion) -> None:
 
 
 @lru_cache(maxsize=256)
-def _plan(value: str) -> Plan:
+def _plan(value: str) -> TrajectoryPlan:
     return plan_of(json.loads(value))
 
 
-def matched(plan: Plan, steps: Sequence[Step], found_in: FoundIn) -> Match:
+def matched(plan: TrajectoryPlan, steps: Sequence[CalledStep], found_in: FoundIn) -> LogMatch:
     """The log against the plan, by the cheapest edits; of several that cost the same, those that come first."""
     trails: _Trails = [{0: _Trail()}, *({} for _ in plan.groups)]
     _finish(plan, trails, 0)
@@ -131,7 +137,7 @@ def matched(plan: Plan, steps: Sequence[Step], found_in: FoundIn) -> Match:
     for number, step in enumerate(steps, 1):
         forbidden = any(matcher.fits(step) for matcher in plan.forbidden)
         removable += forbidden or plan.extra_refused
-        edit = Edit("remove", number, step.names[0]) if forbidden or plan.extra_refused else None
+        edit = LogEdit("remove", number, step.names[0]) if forbidden or plan.extra_refused else None
         after = [{done: trail.extended(1, edit) if edit else trail for done, trail in at.items()} for at in trails]
         misfits = [] if forbidden else _misfits(plan, step, found_in)
         for group, misfit_of_group in enumerate(misfits):
@@ -142,10 +148,10 @@ def matched(plan: Plan, steps: Sequence[Step], found_in: FoundIn) -> Match:
         trails = after
         _finish(plan, trails, number)
     best, most = trails[-1][0], plan.required + removable
-    return Match(max(0.0, 1 - best.cost / most) if most else 1.0, tuple(best.backwards())[::-1])
+    return LogMatch(max(0.0, 1 - best.cost / most) if most else 1.0, tuple(best.backwards())[::-1])
 
 
-def _edits_text(edits: Sequence[Edit]) -> str:
+def _edits_text(edits: Sequence[LogEdit]) -> str:
     return first_named([*map(str, edits)], MOST_TOLD, between="; ") or "as asked for"
 
 
@@ -175,28 +181,28 @@ class _Reading:
         return hit
 
 
-def _misfits(plan: Plan, step: Step, found_in: FoundIn) -> list[list[Misfit | None]]:
+def _misfits(plan: TrajectoryPlan, step: CalledStep, found_in: FoundIn) -> list[list[Misfit | None]]:
     """Returns how the step fits every member of every group."""
     return [[wanted.misfit(step, found_in) for wanted in group] for group in plan.groups]
 
 
-def _aligned(trail: _Trail, number: int, step: Step, misfit: Misfit) -> _Trail:
+def _aligned(trail: _Trail, number: int, step: CalledStep, misfit: Misfit) -> _Trail:
     if not misfit.arguments:
         return trail
-    return trail.extended(misfit.share, Edit("change", number, step.names[0], misfit.arguments))
+    return trail.extended(misfit.share, LogEdit("change", number, step.names[0], misfit.arguments))
 
 
-def _finish(plan: Plan, trails: _Trails, number: int) -> None:
+def _finish(plan: TrajectoryPlan, trails: _Trails, number: int) -> None:
     """Goes on from every group to the next, at the cost of what is missing of it."""
     for at, group in enumerate(plan.groups):
         for done, trail in trails[at].items():
             _keep(trails[at + 1], 0, _without_the_rest(group, done, trail, number))
 
 
-def _without_the_rest(group: Sequence[Wanted], done: int, trail: _Trail, number: int) -> _Trail:
+def _without_the_rest(group: Sequence[WantedStep], done: int, trail: _Trail, number: int) -> _Trail:
     for member, wanted in enumerate(group):
         if not wanted.optional and not done >> member & 1:
-            trail = trail.extended(1, Edit("add", number, wanted.name))
+            trail = trail.extended(1, LogEdit("add", number, wanted.name))
     return trail
 
 

@@ -9,12 +9,12 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.scoring.assertions.trajectories.arguments import Arguments, FoundIn, vet_arguments_wanted
+from minions_evals_mcp.scoring.assertions.trajectories.arguments import ExpectedArguments, FoundIn, vet_arguments_wanted
 from minions_evals_mcp.scoring.assertions.trajectories.steps import (
     MATCHER_KEYS,
     STEP_TYPES,
+    CalledStep,
     Matcher,
-    Step,
     items,
     mapping,
     matcher_of,
@@ -40,10 +40,10 @@ class Misfit(NamedTuple):
 
 
 @frozen_type
-class Wanted:
+class WantedStep:
     """A step that is asked for: one of several calls. An optional one may be left out."""
 
-    calls: tuple[tuple[Matcher, Arguments], ...]
+    calls: tuple[tuple[Matcher, ExpectedArguments], ...]
     optional: bool = False
 
     @property
@@ -51,7 +51,7 @@ class Wanted:
         """Returns what it is called when it is missing."""
         return " or ".join(matcher.pattern for matcher, _ in self.calls)
 
-    def misfit(self, step: Step, found_in: FoundIn) -> Misfit | None:
+    def misfit(self, step: CalledStep, found_in: FoundIn) -> Misfit | None:
         """The misfit of the call that fits the step best; None where the step is another tool."""
         fitting = [
             Misfit(*arguments.misfits(mapping(step.arguments), found_in))
@@ -62,10 +62,10 @@ class Wanted:
 
 
 @frozen_type
-class Plan:
+class TrajectoryPlan:
     """All that is asked for: groups in order, the members of one in any order."""
 
-    groups: tuple[tuple[Wanted, ...], ...]
+    groups: tuple[tuple[WantedStep, ...], ...]
     forbidden: tuple[Matcher, ...] = ()
     extra_refused: bool = False
 
@@ -80,12 +80,12 @@ class Plan:
         return 1 + sum(1 << len(group) for group in self.groups)
 
 
-def plan_of(value: JsonValue) -> Plan:
+def plan_of(value: JsonValue) -> TrajectoryPlan:
     """Returns what a vetted `value` asks for."""
     plan_fields = mapping(value) if isinstance(value, dict) else {"steps": value}
     groups = tuple(_group(step) for step in items(plan_fields.get("steps")))
     forbidden = tuple(matcher_of(step, "") for step in _listed(plan_fields.get("forbidden", [])))
-    return Plan(groups, forbidden, plan_fields.get("extra") == "refused")
+    return TrajectoryPlan(groups, forbidden, plan_fields.get("extra") == "refused")
 
 
 def vet_plan(value: JsonValue) -> None:
@@ -106,21 +106,21 @@ def vet_plan(value: JsonValue) -> None:
         )
 
 
-def _group(step: JsonValue) -> tuple[Wanted, ...]:
+def _group(step: JsonValue) -> tuple[WantedStep, ...]:
     members = mapping(step).get("unordered")
     return tuple(map(_wanted, members)) if isinstance(members, list) else (_wanted(step),)
 
 
-def _wanted(step: JsonValue) -> Wanted:
+def _wanted(step: JsonValue) -> WantedStep:
     fields = mapping(step)
     choices = fields.get("anyOf")
     calls = tuple(map(_call, choices if isinstance(choices, list) else [step]))
-    return Wanted(calls, fields.get("optional") is True)
+    return WantedStep(calls, fields.get("optional") is True)
 
 
-def _call(step: JsonValue) -> tuple[Matcher, Arguments]:
+def _call(step: JsonValue) -> tuple[Matcher, ExpectedArguments]:
     fields = mapping(step)
-    arguments = Arguments(
+    arguments = ExpectedArguments(
         mapping(fields.get("args")), fields.get("mode") == "exact", tuple(texts(fields.get("ignore")))
     )
     return matcher_of(step, ""), arguments

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Aggregate, SpokenTurn, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.failures.texts import cut
-from minions_evals_mcp.scoring.values import CheckResult, excerpt
+from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 if TYPE_CHECKING:
     from minions_evals_mcp.domain.neighbours import ToolCall
@@ -56,14 +56,14 @@ def of_turn(subject: Subject, turn: SpokenTurn) -> Subject:
     )  # fmt: skip
 
 
-def in_turns(assertion: Assertion, subject: Subject, check_all: CheckAll) -> CheckResult | Unmet:
+def in_turns(assertion: Assertion, subject: Subject, check_all: CheckAll) -> UnweightedResult | Unmet:
     """The verdict on the turns that the assertion is about: the checks hold in each of them."""
     if not subject.turns:
         return NO_TURNS
     seen = turn_subjects(assertion, subject)
     if not seen:
         many = "1 turn" if len(subject.turns) == 1 else f"{len(subject.turns)} turns"
-        return CheckResult(passed=False, reason=f"there is no turn {assertion.value}: the conversation has {many}")
+        return UnweightedResult(passed=False, reason=f"there is no turn {assertion.value}: the conversation has {many}")
     verdicts: list[tuple[int, Aggregate]] = []
     for number, of_one in seen:
         verdict = check_all(assertion.assertions, of_one)
@@ -73,7 +73,7 @@ def in_turns(assertion: Assertion, subject: Subject, check_all: CheckAll) -> Che
     score = sum(verdict.score for _, verdict in verdicts) / len(verdicts)
     passed = all(verdict.passed for _, verdict in verdicts)
     parts = verdicts[0][1].results if len(verdicts) == 1 else ()
-    return CheckResult(passed, _reason(verdicts), score, parts=parts)
+    return UnweightedResult(passed, _reason(verdicts), score, parts=parts)
 
 
 def _reason(verdicts: Sequence[tuple[int, Aggregate]]) -> str:

@@ -15,7 +15,7 @@ from minions_evals_mcp.scoring.failures.log.finding import Finding
 from minions_evals_mcp.scoring.failures.log.kinds import Known, folded, key_words, values_in
 from minions_evals_mcp.scoring.failures.log.reading import INPUT, MOST_HEARD, Log
 from minions_evals_mcp.scoring.failures.log.tools import LOOKS
-from minions_evals_mcp.scoring.failures.material import Material, material, read
+from minions_evals_mcp.scoring.failures.material import ValueMaterial, material, read
 from minions_evals_mcp.scoring.failures.mentions import squeezed
 from minions_evals_mcp.scoring.failures.steps import gave_nothing, result
 from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves
@@ -96,7 +96,7 @@ def contradicted_results(log: Log) -> Iterator[Finding]:
             return
 
 
-def _is_given(log: Log, value: Known, heard: Material) -> bool:
+def _is_given(log: Log, value: Known, heard: ValueMaterial) -> bool:
     if folded(value.text) in log.asked_text or any(folded(value.text) in text for text in log.given_texts):
         return True
     if value.kind == "number":

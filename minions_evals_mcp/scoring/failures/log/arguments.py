@@ -17,7 +17,7 @@ from minions_evals_mcp.scoring.failures.log.finding import Finding
 from minions_evals_mcp.scoring.failures.log.kinds import Kind, Known, folded, key_words, kind_of, shape
 from minions_evals_mcp.scoring.failures.log.reading import INPUT, Log
 from minions_evals_mcp.scoring.failures.log.units import is_converted
-from minions_evals_mcp.scoring.failures.material import Material, read
+from minions_evals_mcp.scoring.failures.material import ValueMaterial, read
 from minions_evals_mcp.scoring.failures.texts import cut, leaves
 
 ONLY, LABELLED, NEAREST, SAME_KEY = 0.8, 0.75, 0.65, 0.85
@@ -78,7 +78,7 @@ _ROLES = (
 def wrong_arguments(log: Log) -> Iterator[Finding]:
     """Arguments that differ from what the input and the earlier results say."""
     for place, step in enumerate(log.steps):
-        heard: Material | None = None
+        heard: ValueMaterial | None = None
         has_heard = False
         for count, (name, leaf) in enumerate(leaves(step.arguments)):
             if count >= MOST_ARGUMENTS:
@@ -158,7 +158,7 @@ def _follows(text: str, preposition: str, value: str) -> bool:
     return re.search(rf"\b{preposition} (?:\w+ ){{0,2}}{re.escape(value)}(?!\w)", text) is not None
 
 
-def _checked(log: Log, place: int, name: str, leaf: JsonValue, heard: Material | None) -> Finding | None:
+def _checked(log: Log, place: int, name: str, leaf: JsonValue, heard: ValueMaterial | None) -> Finding | None:
     """Returns what is wrong with one argument."""
     kind = kind_of(leaf)
     text = str(leaf).strip()
@@ -179,7 +179,7 @@ def _is_round_choice(leaf: JsonValue) -> bool:
     return isinstance(leaf, int | float) and leaf in (0, 1, -1)
 
 
-def _is_known(log: Log, place: int, text: str, kind: Kind, heard: Material | None) -> bool:
+def _is_known(log: Log, place: int, text: str, kind: Kind, heard: ValueMaterial | None) -> bool:
     """Returns whether the value stands in the input or in a result before the step, in any spelling."""
     folded_text = folded(text)
     if log.first_places.whole_before(folded_text, place):

@@ -15,7 +15,7 @@ from minions_evals_mcp.scoring.failures.log.first_places import INPUT, FirstPlac
 from minions_evals_mcp.scoring.failures.log.kinds import Known, folded, values_in
 from minions_evals_mcp.scoring.failures.log.records import MOST_RECORDS, Entity, first_entities
 from minions_evals_mcp.scoring.failures.log.units import converted
-from minions_evals_mcp.scoring.failures.material import Material, material
+from minions_evals_mcp.scoring.failures.material import ValueMaterial, material
 from minions_evals_mcp.scoring.failures.texts import cut, flat
 
 MOST_STEPS = 500
@@ -106,11 +106,11 @@ class Log:
         return "\n".join(folded(step.arguments) for step in self.steps)
 
     @cached_property
-    def used_material(self) -> Material:
+    def used_material(self) -> ValueMaterial:
         """The arguments of all steps, for looking up days."""
         return material([step.arguments for step in self.steps])
 
-    def heard_before(self, place: int) -> Material | None:
+    def heard_before(self, place: int) -> ValueMaterial | None:
         """The input and the results before the step, for looking up numbers, days and times; None where there is too much."""
         if len(self.asked_text) + sum(self.sizes[:place]) > MOST_HEARD:
             return None

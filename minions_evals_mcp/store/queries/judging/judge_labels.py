@@ -34,7 +34,7 @@ class JudgeKey:
 
 
 @frozen_type
-class Judged:
+class LabelledJudgment:
     """One judgment. Equal `output`: the same output of the same case. `score` is a share of the range."""
 
     output: tuple[str, str]
@@ -53,7 +53,7 @@ _COLUMNS = (
 )
 
 
-def judged_outputs(db: Db, criterion_id: str) -> list[Judged]:
+def judged_outputs(db: Db, criterion_id: str) -> list[LabelledJudgment]:
     """All that people and judges said by that criterion of outputs of the cases that people labelled, oldest first."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM test_run r JOIN eval_judgment j ON j.test_run_id = r.id AND j.criterion_id = ?1"
@@ -62,7 +62,9 @@ def judged_outputs(db: Db, criterion_id: str) -> list[Judged]:
         (criterion_id,),
     )
     return [
-        Judged((case, digest([by, json.loads(output)])), bool(person), JudgeKey(who, judge, rubric), score, sure, seq)
+        LabelledJudgment(
+            (case, digest([by, json.loads(output)])), bool(person), JudgeKey(who, judge, rubric), score, sure, seq
+        )
         for case, by, output, person, who, judge, rubric, score, sure, seq in rows
     ]
 
@@ -159,7 +161,7 @@ def probes_kept(db: Db, judge_digest: str, criterion_id: str) -> list[ProbeVerdi
 
 
 @frozen_type
-class RunOutput:
+class JudgedRunOutput:
     """One output of a run as it was judged there. Equal `output`: the same output of the same case."""
 
     test_case_id: str
@@ -168,7 +170,7 @@ class RunOutput:
     confidence: float | None
 
 
-def run_outputs(db: Db, run_id: str) -> list[RunOutput]:
+def run_outputs(db: Db, run_id: str) -> list[JudgedRunOutput]:
     """The outputs of a benchmark-run, each with the least confidence of its judges; None where one of them told none.
 
     An output that no model or caller judged is certain.
@@ -181,7 +183,7 @@ def run_outputs(db: Db, run_id: str) -> list[RunOutput]:
         (run_id,),
     )
     return [
-        RunOutput(case, (case, digest([by, json.loads(output)])), bool(passed), _least(*json.loads(sure)))
+        JudgedRunOutput(case, (case, digest([by, json.loads(output)])), bool(passed), _least(*json.loads(sure)))
         for case, by, output, passed, sure in rows
     ]
 

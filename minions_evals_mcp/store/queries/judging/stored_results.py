@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.stats.stored_results import StoredOutput
+from minions_evals_mcp.stats.stored_results import ComparedOutput
 from minions_evals_mcp.store.connection import Db
 
 ALIKE = (
@@ -60,14 +60,14 @@ def stored_runs(db: Db, versions: Sequence[str], *, until: int) -> list[StoredRu
     return [StoredRun(run, of, alike, shown, bool(side), bool(pools)) for run, of, alike, shown, side, pools in rows]
 
 
-def stored_outputs(db: Db, runs: Sequence[str]) -> dict[str, list[StoredOutput]]:
+def stored_outputs(db: Db, runs: Sequence[str]) -> dict[str, list[ComparedOutput]]:
     """The outputs in those runs by case, each once, as it was judged first."""
     rows = db.execute(
         "SELECT test_case_id, min(seq), min(1.0, max(0.0, total_score / max_possible_score)), passed FROM test_run"
         " WHERE benchmark_run_id IN (SELECT value FROM json_each(?)) GROUP BY test_case_id, coalesce(agent_run_id, id) ORDER BY 2",
         (json.dumps(list(runs)),),
     )
-    outputs: dict[str, list[StoredOutput]] = {}
+    outputs: dict[str, list[ComparedOutput]] = {}
     for case_id, place, fraction, passed in rows:
-        outputs.setdefault(case_id, []).append(StoredOutput(place, fraction, bool(passed)))
+        outputs.setdefault(case_id, []).append(ComparedOutput(place, fraction, bool(passed)))
     return outputs

@@ -11,7 +11,7 @@ from minions_evals_mcp.store.queries.report_units import Place
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class StripResult:
     """One run of a case: how it came out there, and where in the run it stands."""
 
     run_id: str
@@ -22,7 +22,7 @@ class Tried:
     version: str | None
 
 
-def tried(db: Db, case_id: str, *, trial: int, limit: int) -> list[Tried]:
+def tried(db: Db, case_id: str, *, trial: int, limit: int) -> list[StripResult]:
     """The newest runs of the case, oldest first."""
     rows = db.execute(
         "SELECT id, ran_at, passed, total_score / max_possible_score, prompt_version_ref FROM test_run"
@@ -32,9 +32,9 @@ def tried(db: Db, case_id: str, *, trial: int, limit: int) -> list[Tried]:
     return [_tried(*row) for row in reversed(rows)]
 
 
-def _tried(ident: str, at: int, passed: int, score: float, version: str | None) -> Tried:
+def _tried(ident: str, at: int, passed: int, score: float, version: str | None) -> StripResult:
     run_id, place = unit_of(ident)
-    return Tried(run_id, place, from_millis(at), bool(passed), score, version)
+    return StripResult(run_id, place, from_millis(at), bool(passed), score, version)
 
 
 def unit_of(test_run_id: str) -> tuple[str, Place]:

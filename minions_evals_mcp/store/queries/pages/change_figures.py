@@ -11,7 +11,7 @@ from minions_evals_mcp.store.queries.pages.run_cases import TAGS
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class AverageUsage:
     """The average cost and time of a run's outputs, as far as it is known, and their tokens."""
 
     cost_usd: float | None
@@ -19,7 +19,7 @@ class Usage:
     tokens: float | None
 
 
-def usage(db: Db, run_id: str) -> Usage:
+def usage(db: Db, run_id: str) -> AverageUsage:
     """The means over the run's outputs."""
     row = db.execute(
         "SELECT avg(r.rest ->> '$.costUsd'), avg(r.rest ->> '$.latencyMs'),"
@@ -27,7 +27,7 @@ def usage(db: Db, run_id: str) -> Usage:
         " FROM test_run r LEFT JOIN minion a ON a.id = r.agent_run_id WHERE r.benchmark_run_id = ?",
         (run_id,),
     ).fetchone()
-    return Usage(*row)
+    return AverageUsage(*row)
 
 
 def places(db: Db, run_id: str, case_ids: Sequence[str]) -> dict[str, str]:

@@ -55,7 +55,7 @@ def newest_runs(db: Db, benchmark_id: str, case_id: str, *, limit: int) -> list[
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class RunCosts:
     """The cost of runs: US dollars and tokens of their outputs (null where no output says), the mean latency in ms."""
 
     cost_usd: float | None
@@ -63,14 +63,14 @@ class Spent:
     latency_ms: float | None
 
 
-def spent(db: Db, run_ids: Sequence[str]) -> Spent:
+def spent(db: Db, run_ids: Sequence[str]) -> RunCosts:
     """The cost of the outputs of those benchmark-runs."""
     row = db.execute(
         "SELECT sum(rest ->> '$.costUsd'), sum(coalesce(rest ->> '$.inputTokens', 0) + coalesce(rest ->> '$.outputTokens', 0)),"
         " avg(rest ->> '$.latencyMs') FROM test_run WHERE benchmark_run_id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(run_ids)),),
     ).fetchone()
-    return Spent(row[0], row[1] or None, row[2])
+    return RunCosts(row[0], row[1] or None, row[2])
 
 
 def judged_usd(db: Db, run_ids: Sequence[str]) -> float:

@@ -55,7 +55,7 @@ def count_of(db: Db, kind: str) -> int:
     return db.execute(query, about).fetchone()[0]
 
 
-class Line(NamedTuple):
+class RecordLine(NamedTuple):
     """A record as a list shows it; `seq` is the cursor to go on from."""
 
     seq: int
@@ -65,11 +65,13 @@ class Line(NamedTuple):
     updated_at: datetime
 
 
-def lines(db: Db, kind: str, *, after: int, limit: int) -> list[Line]:
+def lines(db: Db, kind: str, *, after: int, limit: int) -> list[RecordLine]:
     """A page of one type's records in the order in which they were written, without the fields of definitions and copies."""
     if kind in events.OUTBOX_TYPES:
         page = records.page(db, kind, after=after, limit=limit)
-        return [Line(seq, record.id, record.title, record.shown_status, record.updated_at) for seq, record in page]
+        return [
+            RecordLine(seq, record.id, record.title, record.shown_status, record.updated_at) for seq, record in page
+        ]
     if kind in TABLES:
         return _result_lines(db, TABLES[kind], after, limit)
     status = "coalesce(fields ->> '$.status', status)" if "status" in TYPES[kind].model_fields else "status"
@@ -78,16 +80,18 @@ def lines(db: Db, kind: str, *, after: int, limit: int) -> list[Line]:
         f" WHERE type = ? AND seq > ? AND deleted_at IS NULL ORDER BY seq {AT_MOST}",
         (kind, after, limit),
     )
-    return [Line(seq, ident, title, status, from_millis(at)) for seq, ident, title, status, at in rows]
+    return [RecordLine(seq, ident, title, status, from_millis(at)) for seq, ident, title, status, at in rows]
 
 
-def _result_lines(db: Db, table: Table[Fields], after: int, limit: int) -> list[Line]:
+def _result_lines(db: Db, table: Table[Fields], after: int, limit: int) -> list[RecordLine]:
     """Results have no name of their own, and few a status: their type and id say which they are."""
     status = "status" if "status" in table.columns_set else f"'{ACTIVE}'"
     rows = db.execute(
         f"SELECT seq, id, {table.at}, {status} FROM {table.name} WHERE seq > ? ORDER BY seq {AT_MOST}", (after, limit)
     )
-    return [Line(seq, ident, f"{table.kind.slug} {ident}", status, from_millis(at)) for seq, ident, at, status in rows]
+    return [
+        RecordLine(seq, ident, f"{table.kind.slug} {ident}", status, from_millis(at)) for seq, ident, at, status in rows
+    ]
 
 
 def newest_told(db: Db, *, limit: int) -> list[OutboxRow]:

@@ -36,7 +36,7 @@ class RunPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedBenchmark:
     """A benchmark by name; `configured`: it is the tests of a config."""
 
     id: str
@@ -54,7 +54,7 @@ _FELL = (
 )
 
 
-def listed_benchmarks(db: Db, *, skip: int, limit: int) -> list[Listed]:
+def listed_benchmarks(db: Db, *, skip: int, limit: int) -> list[ListedBenchmark]:
     """The benchmarks: those whose newest run fell first, then those that ran last."""
     rows = db.execute(
         "SELECT m.id, m.title, coalesce(json_extract(m.fields, '$.passingThreshold'), 0),"
@@ -65,7 +65,7 @@ def listed_benchmarks(db: Db, *, skip: int, limit: int) -> list[Listed]:
         (limit, skip),
     )
     return [
-        Listed(ident, title, threshold, bool(configured), bool(sealed))
+        ListedBenchmark(ident, title, threshold, bool(configured), bool(sealed))
         for ident, title, threshold, configured, sealed in rows
     ]
 

@@ -19,7 +19,7 @@ _NEWEST = f"SELECT x.seq FROM benchmark_run x WHERE x.benchmark_id = m.id AND {W
 
 
 @dataclass(frozen=True, slots=True)
-class RunLine:
+class PageRunLine:
     """A run, and how many of its units are done: an output that waits to be judged is not."""
 
     id: str
@@ -76,7 +76,7 @@ _WHERE = (
 )
 
 
-def run_lines(db: Db, *, skip: int, limit: int, only: RunFilter = ALL_RUNS) -> list[RunLine]:
+def run_lines(db: Db, *, skip: int, limit: int, only: RunFilter = ALL_RUNS) -> list[PageRunLine]:
     """The newest runs that fit, the newest first."""
     rows = db.execute(f"{_RUN}{_WHERE} ORDER BY j.created_at DESC, j.id LIMIT ? OFFSET ?", (*_asked(only), limit, skip))
     return [_run_line(*row) for row in rows]
@@ -102,10 +102,10 @@ def in_order(db: Db, *, idents: Sequence[str]) -> list[str]:
     return [row[0] for row in rows]
 
 
-def _run_line(*row: Any) -> RunLine:
+def _run_line(*row: Any) -> PageRunLine:
     *head, at, purpose, version, passed, judged, score, fell, target, asked_by, judge, cost, ended = row
     rest = (purpose, version, passed, judged, score, bool(fell), target.removeprefix("config:"), asked_by, judge, cost)
-    return RunLine(*head, from_millis(at), *rest, from_millis(ended))  # pyright: ignore[reportCallIssue]  a row's columns
+    return PageRunLine(*head, from_millis(at), *rest, from_millis(ended))  # pyright: ignore[reportCallIssue]  a row's columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def cause_examples(db: Db, *, each: int) -> dict[str, list[Example]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class OutboxLine:
     """A row of the outbox, and how far it is on its way; no state where nobody has looked at it yet."""
 
     told: OutboxRow
@@ -189,7 +189,7 @@ class Sent:
         )
 
 
-def sent_lines(db: Db, *, before: int, limit: int) -> list[Sent]:
+def sent_lines(db: Db, *, before: int, limit: int) -> list[OutboxLine]:
     """The newest rows of the outbox first, from before that one."""
     rows = db.execute(
         "SELECT o.seq, coalesce(d.state, ''), coalesce(d.reason, '') FROM outbox o LEFT JOIN delivery d USING (seq)"
@@ -197,7 +197,7 @@ def sent_lines(db: Db, *, before: int, limit: int) -> list[Sent]:
         (before, limit),
     ).fetchall()
     return [
-        Sent(letter, state, reason)
+        OutboxLine(letter, state, reason)
         for seq, state, reason in rows
         for letter in events.outbox(db, after=seq - 1, limit=1)
     ]

@@ -33,7 +33,7 @@ def decisions(db: Db, versions: Sequence[str]) -> list[Record[Approval]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class VersionRun:
     """The newest run of a version on one benchmark."""
 
     version: str
@@ -45,7 +45,7 @@ class Measured:
     total: int
 
 
-def measured(db: Db, versions: Sequence[str]) -> list[Measured]:
+def measured(db: Db, versions: Sequence[str]) -> list[VersionRun]:
     """Returns how each of those versions came out when it was last measured, on each benchmark."""
     rows = db.execute(
         "SELECT b.prompt_version_ref, coalesce(m.title, b.benchmark_id), b.id, b.ran_at, b.overall_score, b.passed_count, b.total_count"
@@ -55,6 +55,6 @@ def measured(db: Db, versions: Sequence[str]) -> list[Measured]:
         (json.dumps(list(versions)),),
     )
     return [
-        Measured(version, benchmark, run_id, from_millis(at), score, passed, total)
+        VersionRun(version, benchmark, run_id, from_millis(at), score, passed, total)
         for version, benchmark, run_id, at, score, passed, total in rows
     ]

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kinds.xml_tree import Span, candidates, flaw, has_path, tree
+from minions_evals_mcp.scoring.assertions.kinds.xml_tree import ElementSpan, candidates, flaw, has_path, tree
 from minions_evals_mcp.scoring.assertions.table import check, vet
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
 
@@ -96,8 +96,8 @@ def test_paths_walk_names_and_numbers_only() -> None:
 
 
 def test_candidates_are_runs_of_siblings_and_closed_elements() -> None:
-    assert candidates("<a/> x <b/>") == [Span(0, 11), Span(0, 4), Span(7, 11)]
-    assert candidates("<x><a/> <!y [>] '>'> <c></d> <b></b>") == [Span(3, 7), Span(29, 36)]
+    assert candidates("<a/> x <b/>") == [ElementSpan(0, 11), ElementSpan(0, 4), ElementSpan(7, 11)]
+    assert candidates("<x><a/> <!y [>] '>'> <c></d> <b></b>") == [ElementSpan(3, 7), ElementSpan(29, 36)]
     assert candidates("<!-- <a/> --> <![CDATA[<a/>]]> <?<a/>?> <!open") == []
 
 

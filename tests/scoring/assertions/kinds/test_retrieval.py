@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.retrieval import METRICS, retrieval, vet_retrieval
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Subject, Unmet
-from minions_evals_mcp.scoring.values import CheckResult
+from minions_evals_mcp.scoring.values import UnweightedResult
 
 Json = dict[str, Any]
 
@@ -22,7 +22,7 @@ def _assertion(threshold: float | None = 0.5, **value: Any) -> Assertion:
     return Assertion.model_validate({"type": "retrieval", "value": value, "threshold": threshold})
 
 
-def _checked(subject: Subject, threshold: float | None = 0.5, **value: Any) -> CheckResult | Unmet:
+def _checked(subject: Subject, threshold: float | None = 0.5, **value: Any) -> UnweightedResult | Unmet:
     assertion = _assertion(threshold, **value)
     vet_retrieval(assertion)
     return retrieval(assertion, subject, NO_EVIDENCE)
@@ -30,7 +30,7 @@ def _checked(subject: Subject, threshold: float | None = 0.5, **value: Any) -> C
 
 def _score(subject: Subject, **value: Any) -> float:
     result = _checked(subject, **value)
-    assert isinstance(result, CheckResult), result
+    assert isinstance(result, UnweightedResult), result
     return float(result.score if result.score is not None else result.passed)
 
 
@@ -75,7 +75,7 @@ def test_documents_are_found_where_outputs_usually_hold_them() -> None:
 
 def test_the_reason_names_the_figure_and_what_is_missing() -> None:
     result = _checked(Subject('["a", "x"]'), 0.8, metric="recall", relevant=["a", "b"], k=5)
-    assert isinstance(result, CheckResult)
+    assert isinstance(result, UnweightedResult)
     assert (result.passed, result.score) == (False, 0.5)
     assert result.reason == ("recall@5 0.500, threshold 0.8; 1 of 2 relevant documents among 2 retrieved, missing 'b'")
 

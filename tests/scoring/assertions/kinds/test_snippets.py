@@ -11,7 +11,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import CODE_LIMIT, own_code
 from minions_evals_mcp.scoring.assertions.table import check, needs, vet
-from minions_evals_mcp.scoring.checks import Broke, Checked, Evidence, Ran, SnippetNeed, Subject, Unchecked
+from minions_evals_mcp.scoring.checks import Checked, Evidence, Ran, SnippetError, SnippetNeed, Subject, Unchecked
 from minions_evals_mcp.scoring.values import searched_text
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ def need(code: str, output: str = "text", kind: str = "python", **variables: Jso
 
 
 def verdict(
-    found: Ran | Broke, kind: str = "python", *, code: str = "f(output)", threshold: float | None = None
+    found: Ran | SnippetError, kind: str = "python", *, code: str = "f(output)", threshold: float | None = None
 ) -> tuple[bool, float]:
     """Pass and score of a check whose code came to that."""
     checked = checked_as(found, kind, code, threshold)
@@ -34,15 +34,15 @@ def verdict(
     return checked.passed, checked.score
 
 
-def checked_as(found: Ran | Broke, kind: str, code: str, threshold: float | None = None) -> Checked | Unchecked:
+def checked_as(found: Ran | SnippetError, kind: str, code: str, threshold: float | None = None) -> Checked | Unchecked:
     assertion = Assertion(type=kind, value=code, threshold=threshold)
     (wanted,) = needs((assertion,), Subject("text"))
     assert isinstance(wanted, SnippetNeed)
     return check(assertion, Subject("text"), Evidence(snippets={wanted: found}))
 
 
-def raised(name: str) -> Broke:
-    return Broke("raised", f"line 1: {name}: x", name)
+def raised(name: str) -> SnippetError:
+    return SnippetError("raised", f"line 1: {name}: x", name)
 
 
 @pytest.mark.parametrize("kind", ["python", "javascript"])
@@ -135,7 +135,7 @@ def test_what_is_no_verdict_is_a_failed_instrument(kind: str, given: JsonValue) 
 
 @pytest.mark.parametrize("kind", ["time-limit", "memory-limit", "output-limit", "unsupported", "syntax", "died"])
 def test_a_limit_or_what_is_not_carried_out_is_a_failed_instrument_that_names_it(kind: str) -> None:
-    broke = Broke(kind, f"the {kind} of it")  # pyright: ignore[reportArgumentType]  every kind but one
+    broke = SnippetError(kind, f"the {kind} of it")  # pyright: ignore[reportArgumentType]  every kind but one
     for name in ("python", "javascript", "not-python", "not-javascript"):
         assert checked_as(broke, name, "f(output)") == Unchecked(name, f"the {kind} of it")
 

@@ -14,9 +14,14 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.table import check, needs, vet
-from minions_evals_mcp.scoring.assertions.trajectories.steps import Step, steps_of
-from minions_evals_mcp.scoring.assertions.trajectories.trajectory_match import Edit, Match, matched
-from minions_evals_mcp.scoring.assertions.trajectories.trajectory_plan import Plan, Wanted, plan_of, vet_plan
+from minions_evals_mcp.scoring.assertions.trajectories.steps import CalledStep, steps_of
+from minions_evals_mcp.scoring.assertions.trajectories.trajectory_match import LogEdit, LogMatch, matched
+from minions_evals_mcp.scoring.assertions.trajectories.trajectory_plan import (
+    TrajectoryPlan,
+    WantedStep,
+    plan_of,
+    vet_plan,
+)
 from minions_evals_mcp.scoring.checks import Checked, Evidence, RegexNeed, Subject, Unchecked, Unmet
 
 Json = dict[str, JsonValue]
@@ -215,12 +220,12 @@ LOGS = st.lists(
 )
 
 
-def members(plan: Plan) -> list[tuple[int, Wanted]]:
+def members(plan: TrajectoryPlan) -> list[tuple[int, WantedStep]]:
     """Every step that is asked for, with the number of its group."""
     return [(number, wanted) for number, group in enumerate(plan.groups) for wanted in group]
 
 
-def cheapest(plan: Plan, steps: list[Step]) -> float:
+def cheapest(plan: TrajectoryPlan, steps: list[CalledStep]) -> float:
     """The least that any pairing of steps and calls costs, by trying them all."""
     asked_for = members(plan)
     forbidden = [any(matcher.fits(step) for matcher in plan.forbidden) for step in steps]
@@ -232,7 +237,9 @@ def cheapest(plan: Plan, steps: list[Step]) -> float:
     return best
 
 
-def cost_of(plan: Plan, steps: list[Step], forbidden: list[bool], pairing: list[int | None]) -> float | None:
+def cost_of(
+    plan: TrajectoryPlan, steps: list[CalledStep], forbidden: list[bool], pairing: list[int | None]
+) -> float | None:
     """What one pairing costs; None where it breaks the order, or pairs what does not fit."""
     cost = 0.0
     last = dict.fromkeys(range(len(plan.groups)), -1)
@@ -249,7 +256,9 @@ def cost_of(plan: Plan, steps: list[Step], forbidden: list[bool], pairing: list[
     return cost + sum(forbidden[at] or plan.extra_refused for at in left)
 
 
-def aligned(value: JsonValue, log: list[tuple[str, dict[str, int]]]) -> tuple[Plan, list[Step], Match]:
+def aligned(
+    value: JsonValue, log: list[tuple[str, dict[str, int]]]
+) -> tuple[TrajectoryPlan, list[CalledStep], LogMatch]:
     """The plan, the steps and how they were matched."""
     vet_plan(value)
     plan = plan_of(value)
@@ -277,10 +286,10 @@ def test_the_edits_make_it_right(value: JsonValue, names: list[str]) -> None:
     for edit in match.edits:
         apply(edit, kept)
     again = matched(plan, steps_of(ToolCall(tool=name) for place in kept for name in place), lambda _p, _t: False)
-    assert again == Match(1.0, ())
+    assert again == LogMatch(1.0, ())
 
 
-def apply(edit: Edit, kept: list[list[str]]) -> None:
+def apply(edit: LogEdit, kept: list[list[str]]) -> None:
     """Adds a call after the one that it names, or takes one away."""
     if edit.kind == "add":
         kept[edit.at].append(edit.name)
