@@ -40,8 +40,10 @@ BELOW = (
     "scoring",
     "stats",
     "domain",
+    "errors",
+    "frozen_types",
 )
-"""What stands below the interfaces, by its folder."""
+"""What stands below the interfaces, by its folder or module."""
 
 
 @cache

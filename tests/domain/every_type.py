@@ -106,7 +106,7 @@ FULL: tuple[Fields, ...] = (
         input_tokens=10, output_tokens=4, cost_usd=0.001, warnings=("a number differs",), group="refunds",
         checks=(CheckScore(name="tone", digest="ab12", score=0.5, passed=False, reason="rude", weight=2.0, duration_ms=3.5,
                            cost_usd=0.002, parts=(CheckScore(name="polite", digest="cd34", score=0.5, passed=False),)),),
-        asked_digest="ef56", answered_by="judge-2",
+        asked_digest="ef56", answered_by="judge-2", addresses_judge=True,
     ),
     EvalJudgment(test_run_id="run1", criterion_id="c1", score=3.5, min_score=0, max_score=4, rationale="It says yes.",
                  judged_by="anthropic:judge", judged_by_type="llm", judged_at=AT, confidence=0.9,

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.meant_ids import meant_id, meant_version
+from minions_evals_mcp.engine.meant_ids import meant_id, with_meant_ids
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations import run_benchmark
 from tests.workshop import answer, bench, benchmark, case, config_in, minion, opened, save
 
 
@@ -69,8 +70,9 @@ async def test_the_latest_of_nothing_is_refused_in_words(engine: Engine) -> None
 
 
 async def test_the_latest_version_is_that_of_the_cases_prompt(engine: Engine) -> None:
-    assert await meant_version(engine, "latest") == "latest"
-    assert await meant_version(engine, "tone/prompt-b") == "tone/prompt-bbbb"
+    for given, meant in (("latest", "latest"), ("tone/prompt-b", "tone/prompt-bbbb")):
+        asked = run_benchmark.Request(benchmark_id="support/quality", prompt_version_ref=given)
+        assert (await with_meant_ids(engine, asked)).prompt_version_ref == meant
 
 
 async def test_a_sealed_id_never_turns_into_an_open_one(engine: Engine) -> None:

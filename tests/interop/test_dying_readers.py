@@ -7,6 +7,7 @@ import json
 import tracemalloc
 import zipfile
 import zlib
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats import inspect_log, parquet_samples
+from minions_evals_mcp.interop.logs.sample import LogSample
 from minions_evals_mcp.interop.table_rows import parquet_labels, read_rows
 
 ABORTS = zlib.decompress(
@@ -56,7 +58,8 @@ def test_the_names_of_classes_come_with_the_rows(tmp_path: Path) -> None:
     )
     parquet.write_table(table, path)
     assert parquet_labels(path) == {"label": ["bad", "good"]}
-    assert [item.targets for item in [*parquet_samples.read(path)][1:]] == [("good",), ("bad",)]
+    samples = [item for item in parquet_samples.read(path) if isinstance(item, LogSample)]
+    assert [sample.targets for sample in samples] == [("good",), ("bad",)]
 
 
 def test_a_reader_that_nobody_listens_to_ends(tmp_path: Path) -> None:
@@ -65,6 +68,7 @@ def test_a_reader_that_nobody_listens_to_ends(tmp_path: Path) -> None:
     parquet.write_table(arrow.table({"text": ["a" * 1000] * 20_000}), path)
     rows = read_rows(path)
     assert next(rows).cells == {"text": "a" * 1000}
+    assert isinstance(rows, Generator)
     rows.close()
 
 

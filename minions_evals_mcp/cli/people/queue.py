@@ -224,10 +224,11 @@ def _typed(text: str) -> str:
 
 def _output_lines(question: JudgeQuestion, limit: int | None) -> Iterator[str]:
     yield f"\n── {printable(question.title, 120)} " + "─" * 20
+    output = as_read(question.output)
     for name, values in (
         ("input", question.inputs),
         ("expected", question.expected or {}),
-        ("output", as_read(question.output)),
+        ("output", output if isinstance(output, dict) else {"conversation": output}),
     ):
         for key, value in values.items():
             yield f"{name} · {printable(key, 60)}"

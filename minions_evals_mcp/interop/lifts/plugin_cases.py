@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
@@ -213,7 +214,7 @@ def _json(value: object) -> JsonValue:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8-sig")
+        return bounded_files.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"{path} cannot be read: {error}.", remedy="Check the file.") from None
 

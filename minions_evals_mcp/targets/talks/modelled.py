@@ -70,7 +70,7 @@ class ModelUser:
     deadline_s: float
     cost: PlayerCost = field(default_factory=PlayerCost)
 
-    async def move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
+    async def next_move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
         """The opening where it is fixed, else what the model says; it leaves by the stop token."""
         if not turns and self.setup.opening is not None:
             return Says(self.setup.opening)

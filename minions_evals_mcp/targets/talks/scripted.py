@@ -22,7 +22,7 @@ class ScriptedUser:
         """A script costs nothing."""
         return PlayerCost()
 
-    async def move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves:
+    async def next_move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves:
         """The next message of the script; it leaves where there is none."""
         del messages
         text = next_message(self.setup, turns)

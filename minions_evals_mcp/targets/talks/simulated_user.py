@@ -94,7 +94,7 @@ class _Calls:
     late: Observed | None = None
     cost: PlayerCost = field(default_factory=PlayerCost)
 
-    async def move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
+    async def next_move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
         """What the user's model says."""
         del turns
         text = _json(asked_of_player(self.instructions, messages))

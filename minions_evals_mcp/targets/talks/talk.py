@@ -55,7 +55,7 @@ class Player(Protocol):
         """What it has cost since it began."""
         ...
 
-    async def move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
+    async def next_move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
         """What the user does after those turns, or why that is not known; `messages` are all that were said."""
         ...
 
@@ -129,7 +129,7 @@ class Talk:
     async def _turn(self) -> TargetErrored | None:
         """One turn; what is wrong where it could not be had."""
         over = len(self.turns) >= self.max_turns
-        move = Leaves("max-turns") if over else await self.player.move(self.turns, self.messages)
+        move = Leaves("max-turns") if over else await self.player.next_move(self.turns, self.messages)
         if isinstance(move, TargetErrored):
             return move
         if isinstance(move, Leaves):

@@ -66,6 +66,10 @@ DISAGREEMENTS: dict[str, tuple[Callable[[Row], bool], str]] = {
         lambda row: {"type": "assert-set", "assert": [NO], "weight": 0} in members(row),
         "promptfoo lets an assertion of weight 0 pass, but a set of weight 0 fails the test to which it adds no score.",
     ),
+    "a metric of weight 0 is measured": (
+        lambda row: any(isinstance(one, dict) and one.get("weight") == 0 and "metric" in one for one in members(row)),
+        "promptfoo names 0 for a metric whose assertions weigh 0, though they are there for their metric.",
+    ),
     "a fence may begin amid a line": (
         lambda row: base(row) == "contains-sql" and row["output"] == "text ```sql\nSELECT 1\n```",
         "promptfoo looks for fences at the start of a line only, and does not see the statement in one after words.",
@@ -206,7 +210,8 @@ def test_each_disagreement_is_still_one(name: str) -> None:
             if "assert" in row:
                 found = check_all([read(one) for one in members(row)], subject_of(row))
                 assert isinstance(found, Aggregate)
-                different += (found.passed, found.score) != theirs(row)
+                named = metric_scores(named_in(found))
+                different += (found.passed, found.score) != theirs(row) or named != row.get("named", {})
             else:
                 different += "error" in row or ours(row, {}) != theirs(row)
         except InvalidRecordError:
