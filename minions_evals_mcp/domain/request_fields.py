@@ -60,7 +60,9 @@ class Names:
 
 TestCaseId = Annotated[Id, Names(("test-case",))]
 BenchmarkId = Annotated[Id, Names(("benchmark",))]
-PromptId = Annotated[Id, Names(("prompt",))]
+PROMPT = "prompt"
+"""What names a prompt, which is no record: versions and test cases say of which they are."""
+PromptId = Annotated[Id, Names((PROMPT,))]
 VersionId = Annotated[Id, Names(("prompt-version",))]
 VersionRef = Annotated[VersionName, Names(("prompt-version",), of_cases=True)]
 BranchId = Annotated[Id, Names(("test-branch",))]

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from pydantic import BaseModel
 
 from minions_evals_mcp.domain.records import TYPES
-from minions_evals_mcp.domain.request_fields import Names, names_in
+from minions_evals_mcp.domain.request_fields import PROMPT, Names, names_in
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import LATEST
 from minions_evals_mcp.engine.jobs import SHORTEST as SHORTEST_OF_RUN
@@ -26,7 +26,6 @@ SHORTEST = 6
 """So many characters of an id stand for it, at the least; fewer of a run's."""
 SHOWN = 5
 VERSION = "prompt-version"
-PROMPT = "prompt"
 RECORD = "record"
 RUNS = frozenset({"run", "benchmark-run"})
 ANY = ("benchmark-run", *(kind for kind in TYPES if kind != "benchmark-run"))

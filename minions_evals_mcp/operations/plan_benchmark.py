@@ -39,8 +39,8 @@ class Request(Value):
 async def run(engine: Engine, request: Request) -> Answer:
     """The plan; nothing runs."""
     from minions_evals_mcp.engine.compare.sample_size import PlanRequest, sample_plan  # noqa: PLC0415  the engine, at the first call
-    from minions_evals_mcp.engine.meant_ids import meant_id  # noqa: PLC0415  as above
 
-    benchmark_id = await meant_id(engine, request.benchmark_id, "benchmark")
-    asked = PlanRequest(benchmark_id=benchmark_id, effect=request.effect, power=request.power, trials=request.trials)
+    asked = PlanRequest(
+        benchmark_id=request.benchmark_id, effect=request.effect, power=request.power, trials=request.trials
+    )
     return await engine.store.read(partial(sample_plan, request=asked))

@@ -25,7 +25,7 @@ from minions_evals_mcp.project import project_at
 from minions_evals_mcp.server.catalogue import ALWAYS_LOADED, CATALOGUE, ToolConditions
 from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
 from minions_evals_mcp.server.edge.logs import configure_logs
-from minions_evals_mcp.server.edge.meant import read_as, with_meant_ids
+from minions_evals_mcp.server.edge.meant import names_a_prompt, read_as, with_meant_ids
 from minions_evals_mcp.server.edge.schemas import Schemas, kept_schemas
 from minions_evals_mcp.server.options import ServerOptions, named_path, read_options, store_path
 from minions_evals_mcp.server.resources.completion import register_completion
@@ -141,8 +141,16 @@ async def _carry_out(
 async def _done(call: Call, name: str, request: Any) -> CallToolResult | InputRequiredResult:
     """The tool's answer. A reading tool takes an id by its beginning and says which it read; a writing one is refused with it."""
     work = _function(name)
-    meant = request if CATALOGUE[name].writes else await with_meant_ids(call.engine, request)
-    result = await work(call, meant)
+    if CATALOGUE[name].writes:
+        return await work(call, request)
+    meant = await with_meant_ids(call.engine, request) if names_a_prompt(request) else request
+    try:
+        result = await work(call, meant)
+    except NotFoundError:  # ids are nearly always written out, and those are read once
+        meant = await with_meant_ids(call.engine, request)
+        if meant is request:
+            raise
+        result = await work(call, meant)
     if meant is request:
         return result
     from minions_evals_mcp.server.answers.sizes import said_first  # noqa: PLC0415  the start needs no answers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -77,6 +78,40 @@ def test_each_import_contract_catches_a_deliberate_violation(
     importer = "minions_evals_mcp." + file.removesuffix(".py").replace("/", ".")
     (told,) = (part for part in re.split(r"\n(?=[^\n]+\n-{3,}\n)", violated) if part.startswith(contract))
     assert f"{importer} -> {found} " in told, told
+
+
+def quoted_types(file: Path) -> list[tuple[str, str]]:
+    """The types of a module that are names in quotes, which are types to the checker only, beside the module's name."""
+    return [
+        (file.stem, node.target.id)
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.target, ast.Name)
+        and ast.unparse(node.annotation) == "TypeAlias"
+        and isinstance(node.value, ast.Constant)
+    ]
+
+
+def asked_at_run_time(source: str) -> list[str]:
+    """The types that the source asks `isinstance` or `issubclass` of, written as in the source."""
+    return [
+        ast.unparse(part)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"isinstance", "issubclass"}
+        for part in ast.walk(node.args[1])
+        if isinstance(part, ast.Attribute)
+    ]
+
+
+def test_no_type_in_quotes_is_asked_of_at_run_time() -> None:
+    files = [*ROOT.glob("minions_evals_mcp/**/*.py"), *ROOT.glob("agent/**/*.py")]
+    quoted = {f"{module}.{name}" for file in files for module, name in quoted_types(file)}
+    assert "get_run.Job" in quoted
+    assert quoted & set(asked_at_run_time("isinstance(job, (get_run.Job, str))"))
+    asked = [
+        (file.name, name) for file in files for name in asked_at_run_time(file.read_text("utf-8")) if name in quoted
+    ]
+    assert asked == []
 
 
 def test_the_architecture_page_names_every_room() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.operations import plan_benchmark as operation
+from minions_evals_mcp.operations.ids import with_whole_ids
 
 
 @takes("plan", but={"benchmark_id"})
@@ -28,6 +29,6 @@ async def plan(
     """
     request = given.request(operation.Request, benchmark_id=id)
     async with session(common) as engine:
-        answer = await operation.run(engine, request)
+        answer = await operation.run(engine, await with_whole_ids(engine, request))
     reply(common, answer, [answer.summary])
     return 0

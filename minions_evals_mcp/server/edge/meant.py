@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from minions_evals_mcp.domain.request_fields import PROMPT, names_in
 from minions_evals_mcp.server.edge.guard import ToolArguments
 
 if TYPE_CHECKING:
@@ -17,6 +18,12 @@ async def with_meant_ids(engine: Engine, request: A) -> A:
     from minions_evals_mcp.operations.ids import with_whole_ids  # noqa: PLC0415  the engine's modules come with the engine
 
     return await with_whole_ids(engine, request)
+
+
+def names_a_prompt(request: ToolArguments) -> bool:
+    """Reports whether a prompt is named, which is no record: a tool finds no cases of an unknown one, and is not refused."""
+    marks = {name: names_in(info.annotation, info.metadata) for name, info in type(request).model_fields.items()}
+    return any(mark is not None and PROMPT in mark.kinds and getattr(request, name) for name, mark in marks.items())
 
 
 def read_as(request: ToolArguments, meant: ToolArguments) -> dict[str, str]:

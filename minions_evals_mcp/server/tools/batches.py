@@ -29,7 +29,7 @@ async def run_batch(call: Call, request: run_test_case.Request, wait_seconds: fl
     """The batch, whose subject is the prompt, as far as it is when the wait ends."""
     requests = await run_test_case.batch(call.engine, request, default_target=call.target)
     begun: list[get_run.Job | NotRun] = [await _begun(call, one) for one in requests]
-    jobs = [job for job in begun if isinstance(job, get_run.Job)]
+    jobs = [job for job in begun if not isinstance(job, NotRun)]
     default = min(map(call.runs.default_wait, jobs), default=0.0)
     seconds = max(GRACE_S, default if wait_seconds is None else wait_seconds)
     with anyio.move_on_after(seconds):
@@ -53,10 +53,8 @@ def _refused(call: Call, test_case_id: str, error: EvalsError) -> NotRun:
 
 
 async def _batch_answer(call: Call, prompt_id: str, begun: list[get_run.Job | NotRun]) -> CallToolResult:
-    running = [job.id for job in begun if isinstance(job, get_run.Job) and call.runs.is_active(job.id)]
-    batch = batch_of(
-        [await _ended(call, job) for job in begun if not (isinstance(job, get_run.Job) and job.id in running)]
-    )
+    running = [job.id for job in begun if not isinstance(job, NotRun) and call.runs.is_active(job.id)]
+    batch = batch_of([await _ended(call, job) for job in begun if isinstance(job, NotRun) or job.id not in running])
     passed = sum(execution.passed is True for execution in batch.executions)
     wires: list[Json] = [execution.model_dump(mode="json") for execution in batch.executions]
     sentence = f"{passed} of {len(begun)} test cases of {prompt_id} passed"
