@@ -114,7 +114,7 @@ def _without_hidden(db: Db, batch: RecordBatch, by: Speaker) -> tuple[RecordBatc
                 remedy=f"{Next('seals', reason='lists every seal')}.",
             )
     events = [event for event in batch.events if event.subject_id not in hidden]
-    left = f"{len(hidden)} records are sealed and stay as they are: whether the same came in is not looked at"
+    left = f"{len(hidden)} sealed {'record stays' if len(hidden) == 1 else 'records stay'} as before. The new content was not compared with it"
     return replace(batch, arrivals=rest, events=events), [left]
 
 

@@ -171,7 +171,7 @@ async def test_a_sealed_case_that_comes_in_again_is_left_as_it_is_and_not_compar
         await save(engine, case("c1", expectedOutputs={"output": "x"}), benchmark("b", "c1"))
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
         again = Arrival(case("c1", expectedOutputs={"output": "x"}, inputs=inputs))
-        left = "1 records are sealed and stay as they are: whether the same came in is not looked at"
+        left = "1 sealed record stays as before. The new content was not compared with it"
         assert await save_records(engine, [again]) == Saved(0, 0, 0, (left,))
         with pytest.raises(SealedError, match="test-case c1 belongs to the sealed benchmark b and is not edited"):
             await save_records(engine.speaking(REMOTE_AGENT), [again])
