@@ -114,7 +114,8 @@ def _without_hidden(db: Db, batch: RecordBatch, by: Speaker) -> tuple[RecordBatc
                 remedy=f"{Next('seals', reason='lists every seal')}.",
             )
     events = [event for event in batch.events if event.subject_id not in hidden]
-    left = f"{len(hidden)} sealed {'record stays' if len(hidden) == 1 else 'records stay'} as before. The new content was not compared with it"
+    kept = "1 sealed record stays" if len(hidden) == 1 else f"{len(hidden)} sealed records stay"
+    left = f"{kept} as before. The new content was not compared with it"
     return replace(batch, arrivals=rest, events=events), [left]
 
 
