@@ -101,8 +101,9 @@ def test_what_begins_several_ids_is_refused_with_them(ran: Terminal) -> None:
     assert "colours/ begins several ids: colours/sky, colours/grass." in refused.err
 
 
-def test_what_is_deleted_is_named_in_full(ran: Terminal) -> None:
-    assert ran.run("delete", "colours/gr").code == 2
+def test_what_is_erased_is_named_in_full_and_what_is_hidden_is_not(ran: Terminal) -> None:
+    assert ran.run("forget", "--record", "colours/gr").code == 2
+    assert "colours/grass is hidden" in ran.run("delete", "colours/gr").out
 
 
 def test_a_config_has_no_trend_and_says_why(at: Terminal) -> None:

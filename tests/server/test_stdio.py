@@ -181,8 +181,9 @@ async def test_a_store_that_cannot_be_used_is_told_to_every_call(tmp_path: Path)
 
 def test_listing_tools_imports_no_engine_provider_or_store(tmp_path: Path) -> None:
     probe = (
-        "import sys, json; from minions_evals_mcp.server.app import build_server; from minions_evals_mcp.server.options import Options;"
-        "from minions_evals_mcp.server.session.opened import Session; build_server(Session(None), Options());"
+        "import sys, json; from minions_evals_mcp.server.app import build_server;"
+        "from minions_evals_mcp.server.options import ServerOptions;"
+        "from minions_evals_mcp.server.session.opened import ServerSession; build_server(ServerSession(None), ServerOptions());"
         "print(json.dumps(sorted(sys.modules)))"
     )
     done = subprocess.run(

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import orjson
 from pydantic_core import to_json
 
 from minions_evals_mcp.cli.options import file_name, flag
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.telling import tell, wire_rendered
 from minions_evals_mcp.errors import legible
 from minions_evals_mcp.interop.score_rows import (
     Answer,
@@ -27,6 +27,10 @@ from minions_evals_mcp.interop.score_rows import (
     read_row,
     rows_of,
 )
+from minions_evals_mcp.next_steps import is_rendered
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 FAILED = 1
 BROKEN = 3
@@ -118,12 +122,21 @@ def _answer_with_evidence(lines: Iterable[Batch], how: RowScoring, tally: RowTal
     return anyio.run(partial(answer_rows, pages, tally, _write, trusted=how.trusted, **models))
 
 
+MARK = b"\xee\x80"
+"""How the signs begin in UTF-8 between which a next step stands: few lines have them."""
+
+
 def _write(verdicts: Sequence[Answer]) -> None:
     sys.stdout.buffer.write(b"".join(map(_line, verdicts)))
     sys.stdout.buffer.flush()
 
 
 def _line(answer: Answer) -> bytes:
+    line = _json(answer)
+    return _json(wire_rendered(cast("JsonValue", answer))) if MARK in line and not is_rendered(line.decode()) else line
+
+
+def _json(answer: object) -> bytes:
     try:
         return orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # half a surrogate pair, a whole number over 64 bits

@@ -222,7 +222,7 @@ async def test_a_stranger_among_the_chosen_cases_is_refused(engine: Engine) -> N
     await ten(engine, failing=0)
     await save(engine, case("stranger"))
     request = RunRequest(subject_id="b", case_ids=("c1", "stranger"), selection="two")
-    with pytest.raises(BadInputError, match="stranger is no test case of the benchmark b"):
+    with pytest.raises(BadInputError, match="no test case of the benchmark b with the id 'stranger'"):
         await run_benchmark(engine, request)
     with pytest.raises(ValueError, match="give both or neither"):
         RunRequest(subject_id="b", case_ids=("c1",))

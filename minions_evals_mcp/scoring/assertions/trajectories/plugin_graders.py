@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.text import found, search_needs
@@ -19,6 +18,7 @@ from minions_evals_mcp.scoring.patterns import compiled, matcher
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 if TYPE_CHECKING:
+    from minions_evals_mcp.domain.definitions import Json
     from minions_evals_mcp.domain.neighbours import ToolCall
 
 PLUGIN_GRADER = "plugin-grader"

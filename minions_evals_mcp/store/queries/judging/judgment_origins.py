@@ -39,7 +39,8 @@ def judgment_origins(db: Db, run_id: str, *, begun: int) -> JudgmentOrigins:
 def addressed_cases(db: Db, run_id: str, *, passed: bool = False) -> tuple[str, ...]:
     """The cases of the benchmark-run with an output that addresses its judge; `passed`: only where it was let pass."""
     rows = db.execute(
-        "SELECT DISTINCT test_case_id FROM test_run WHERE benchmark_run_id = ? AND rest ->> '$.addressesJudge' AND passed >= ?",
+        "SELECT DISTINCT test_case_id FROM test_run WHERE benchmark_run_id = ? AND rest ->> '$.addressesJudge' AND passed >= ?"
+        " ORDER BY test_case_id",
         (run_id, passed),
     )
     return tuple(row[0] for row in rows)

@@ -27,7 +27,7 @@ CALLS = (
     ToolCall(tool="Bash", arguments={"command": "ls -la"}, result="out.txt"),
     ToolCall(tool="Bash", arguments={"command": "glab mr note 1"}),
 )
-FILES: Json = {"out.txt": "made 7 [km]\nsecond line", "docs/a.md": "Title", "x.bin": {"bytes": 3}}
+FILES: Json = {"out.txt": "made 7 [km]\nsecond line", "notes/a.md": "Title", "x.bin": {"bytes": 3}}
 ANSWER = "The sum is 7 [km].\nDone, done."
 
 
@@ -81,8 +81,8 @@ DOCUMENTED: list[tuple[Json, bool]] = [
     (regex(r"The sum", target="trace"), True),
     (regex(r"made 7", target="files"), True),
     (regex(r"The sum", target="files"), False),
-    (regex(r"Title", target={"source": "file", "path": "docs/a.md"}), True),
-    (regex(r"made", target={"source": "file", "path": "docs/a.md"}), False),
+    (regex(r"Title", target={"source": "file", "path": "notes/a.md"}), True),
+    (regex(r"made", target={"source": "file", "path": "notes/a.md"}), False),
     (regex(r"made", target={"source": "file", "path": "gone.md"}), False),
     (regex(r"\S", target={"source": "file", "path": "gone.md"}, match="not_contains"), True),
     (used("Skill"), True),
