@@ -20,9 +20,9 @@ from minions_evals_mcp.engine.config_eval.matrix import (
     AssertionScore,
     Cell,
     ColumnFigures,
+    ConfigTestRow,
     Matrix,
     Selected,
-    TestRow,
 )
 
 VERSION = 3
@@ -94,7 +94,7 @@ def _tokens(cells: Sequence[Cell]) -> Json:
     return {"total": prompt + completion, "prompt": prompt, "completion": completion}
 
 
-def _prompt(column: ColumnFigures, version: Fields, rows: Sequence[TestRow], number: int) -> Json:
+def _prompt(column: ColumnFigures, version: Fields, rows: Sequence[ConfigTestRow], number: int) -> Json:
     """A column with its figures; a named metric is the sum of its weighted scores, as derived metrics see it."""
     assert isinstance(version, PromptVersion)
     cells = [row.cells[number] for row in rows if row.cells[number].asked]
@@ -163,7 +163,7 @@ def _numbers(cell: Cell) -> Json:
     return dict(cell.metrics)
 
 
-def _grading(row: TestRow, cell: Cell, written: Written) -> Json:
+def _grading(row: ConfigTestRow, cell: Cell, written: Written) -> Json:
     """The verdict with each assertion's, and with what chose among the outputs."""
     judged = zip(cell.scores, written.assertions, strict=True)
     components = [component for score, assertion in judged for component in _components(score, assertion)]
@@ -196,7 +196,7 @@ def _components(score: AssertionScore, assertion: JsonValue) -> list[Json]:
     return [whole, *parts]
 
 
-def _choices(row: TestRow, cell: Cell, written: Written) -> list[Json]:
+def _choices(row: ConfigTestRow, cell: Cell, written: Written) -> list[Json]:
     return [
         {
             "pass": selection.selected == cell.column, "score": float(selection.selected == cell.column),

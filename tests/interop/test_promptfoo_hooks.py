@@ -125,7 +125,7 @@ async def test_without_trust_no_hook_is_called(engine: Engine) -> None:
     ("change", "said"),
     [
         ("context['suite']['redteam'] = {'x': 1}", "beforeAll changed redteam, which is not carried out"),
-        ("context['suite']['tests'] = [{'vars': {'a': 1}, 'strange': 1}]", "tests.0.strange"),
+        ("context['suite']['tests'] = [{'vars': {'a': 1}, 'assert': [{'type': 'strange'}]}]", "tests.0.assert.0"),
         ("raise ValueError('no')", "beforeAll in hooks.py: it raised ValueError: no"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, ColumnFigures, Matrix, TestRow
+from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, ColumnFigures, ConfigTestRow, Matrix
 from minions_evals_mcp.report.matrix.prompts import prompts_over_providers
 from minions_evals_mcp.report.matrix.verdict import verdict
 
@@ -22,7 +22,7 @@ def column(passed: int, total: int, run_id: str | None) -> ColumnFigures:
 def matrix(*columns: list[bool]) -> Matrix:
     """A matrix whose tests came out so in each column."""
     rows = tuple(
-        TestRow(
+        ConfigTestRow(
             index=number, case_id=f"c{number}", title="t", variables={}, trial=1,
             cells=tuple(Cell(column=at, passed=good, score=float(good)) for at, good in enumerate(outcomes)),
         )

@@ -18,9 +18,9 @@ from minions_evals_mcp.engine.config_eval.matrix import (
     AssertionScore,
     Cell,
     ColumnFigures,
+    ConfigTestRow,
     Matrix,
     Selected,
-    TestRow,
 )
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.yardstick import Measure
@@ -42,7 +42,7 @@ class Filled:
     judging: Judging
     choosing: Choosing
 
-    async def row(self, index: int, measure: Measure, trial: int) -> TestRow:
+    async def row(self, index: int, measure: Measure, trial: int) -> ConfigTestRow:
         """One test under every column, with what is selected."""
         case = measure.case
         checked: dict[int, Aggregate] = {}
@@ -63,7 +63,7 @@ class Filled:
             for chooser in self.evaluation.choosers.get(case.id, ())
             if units
         ]
-        return TestRow(
+        return ConfigTestRow(
             index=index,
             case_id=case.id,
             title=case.title,
@@ -86,7 +86,7 @@ class Filled:
         except BadInputError:  # the cell says why nothing could be asked
             return None
 
-    def figures(self, number: int, rows: Sequence[TestRow]) -> ColumnFigures:
+    def figures(self, number: int, rows: Sequence[ConfigTestRow]) -> ColumnFigures:
         """Returns how a column came out over the tests that ask for it."""
         cells = [row.cells[number] for row in rows if row.cells[number].asked]
         judged = [cell for cell in cells if cell.verdict in JUDGED]

@@ -98,7 +98,7 @@ class Selected(Value):
     problem: str = ""
 
 
-class TestRow(Value):
+class ConfigTestRow(Value):
     """One test (and trial) under every column."""
 
     index: int
@@ -185,7 +185,7 @@ class Matrix(Value):
     title: str
     benchmark_id: str
     columns: tuple[ColumnFigures, ...]
-    rows: tuple[TestRow, ...]
+    rows: tuple[ConfigTestRow, ...]
     spent_usd: float
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -18,9 +18,9 @@ from minions_evals_mcp.engine.config_eval.matrix import (
     AssertionScore,
     Cell,
     ColumnFigures,
+    ConfigTestRow,
     Matrix,
     Selected,
-    TestRow,
 )
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.next_steps import Next
@@ -109,10 +109,10 @@ def _runs(db: Db, benchmark_id: str, noted: Mapping[str, Any]) -> list[tuple[str
 
 def _rows(
     db: Db, case_ids: Sequence[str], columns: Sequence[_Column], choices: Mapping[tuple[str, int], list[Selected]]
-) -> tuple[TestRow, ...]:
+) -> tuple[ConfigTestRow, ...]:
     cases = records.get_all(db, case_ids, TestCase)
     trials = max(trial for column in columns for part in column.parts for _, trial in part.units or {("", 1): None})
-    rows: list[TestRow] = []
+    rows: list[ConfigTestRow] = []
     for index, case_id in enumerate(case_ids):
         case = cases.get(case_id)
         if case is None:
@@ -124,7 +124,7 @@ def _rows(
             picks = choices.get((case_id, trial), [])
             cells = tuple(_selected(cell, picks) for cell in cells)
             rows.append(
-                TestRow(
+                ConfigTestRow(
                     index=index,
                     case_id=case_id,
                     title=case.title,
@@ -164,7 +164,9 @@ def _score(score: CheckScore) -> AssertionScore:
     )
 
 
-def _figures(db: Db, number: int, column: _Column, rows: Sequence[TestRow], names: Mapping[str, str]) -> ColumnFigures:
+def _figures(
+    db: Db, number: int, column: _Column, rows: Sequence[ConfigTestRow], names: Mapping[str, str]
+) -> ColumnFigures:
     cells = [row.cells[number] for row in rows if row.cells[number].asked]
     judged = [cell for cell in cells if cell.verdict in JUDGED]
     passed = sum(cell.success for cell in judged)

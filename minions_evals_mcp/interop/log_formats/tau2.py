@@ -109,6 +109,7 @@ def _message(message: Json) -> JsonValue:
     """The message as chats are written: a call has its function, its result the call's id."""
     calls: list[JsonValue] = [
         {
+            **without(call, "id", "name", "arguments"),
             "id": call.get("id"),
             "type": "function",
             "function": {"name": call.get("name"), "arguments": canonical(obj(call.get("arguments")))},

@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
-from minions_evals_mcp.engine.config_eval.matrix import Cell, CellVerdict, ColumnFigures, Matrix, Selected, TestRow
+from minions_evals_mcp.engine.config_eval.matrix import (
+    Cell,
+    CellVerdict,
+    ColumnFigures,
+    ConfigTestRow,
+    Matrix,
+    Selected,
+)
 from minions_evals_mcp.report.plain import printable, shortened
 
 NAME, WHY, MOST_ERRORS = 26, 160, 10
@@ -17,7 +24,7 @@ MARKS: dict[CellVerdict, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def row_name(row: TestRow, width: int = NAME) -> str:
+def row_name(row: ConfigTestRow, width: int = NAME) -> str:
     """A test by its number and name, and by its trial after the first."""
     trial = f" ({row.trial})" if row.trial > 1 else ""
     return shortened(f"{row.index + 1}. {row.title}{trial}", width)
@@ -36,13 +43,13 @@ def marked(cell: Cell) -> Text:
     return text.append(" ★", style="bold green") if cell.selected else text
 
 
-def scores_told(row: TestRow, cell: Cell) -> str:
+def scores_told(row: ConfigTestRow, cell: Cell) -> str:
     """The scores of a cell's assertions where there are several, and what each `max-score` makes of them."""
     parts = [f"{score.type} {score.score:.2f}" for score in cell.scores] if len(cell.scores) > 1 else []
     return ", ".join([*parts, *_aggregates(row, cell)])
 
 
-def _aggregates(row: TestRow, cell: Cell) -> list[str]:
+def _aggregates(row: ConfigTestRow, cell: Cell) -> list[str]:
     scores = ((selected.type, selected.scores[cell.column]) for selected in row.selections if selected.scores)
     return [f"{name} {score:.2f}" for name, score in scores if score is not None]
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.engine.config_eval.matrix import JUDGED, Cell, Matrix, TestRow
+from minions_evals_mcp.engine.config_eval.matrix import JUDGED, Cell, ConfigTestRow, Matrix
 from minions_evals_mcp.report.matrix.cells import (
     NAME,
     WHY,
@@ -88,7 +88,7 @@ def _apart(texts: Sequence[str], room: int) -> dict[str, str]:
     return {"": ""} | dict(zip(distinct, told_apart(distinct, room), strict=True))
 
 
-def _stacked(row: TestRow, cell: Cell, outputs: Mapping[str, str], room: int) -> Text:
+def _stacked(row: ConfigTestRow, cell: Cell, outputs: Mapping[str, str], room: int) -> Text:
     """A cell: how it came out, its scores, why it failed, then the output."""
     text = marked(cell)
     for line in (scores_told(row, cell), failed_by(cell)):
@@ -124,7 +124,7 @@ def _as_list(out: Console, matrix: Matrix, limit: int, *, verbose: bool) -> None
     out.print(table)
 
 
-def _print_cell(out: Console, row: TestRow, cell: Cell, outputs: Mapping[str, str], *, verbose: bool) -> None:
+def _print_cell(out: Console, row: ConfigTestRow, cell: Cell, outputs: Mapping[str, str], *, verbose: bool) -> None:
     """A cell on a line of its own, with its scores; under it why it failed, and the output."""
     head = Text(f"  [{cell.column}] ").append_text(marked(cell))
     if line := scores_told(row, cell):
@@ -150,7 +150,7 @@ def matrix_json(matrix: Matrix) -> Json:
     return wire
 
 
-def _row_json(row: TestRow) -> Json:
+def _row_json(row: ConfigTestRow) -> Json:
     cells: list[JsonValue] = [
         {**cell.model_dump(mode="json"), "verdict": cell.verdict, "success": cell.success} for cell in row.cells
     ]
@@ -166,7 +166,7 @@ def matrix_csv(matrix: Matrix) -> str:
     return "".join([*lines, *(csv_row(_cells(row, names)) for row in matrix.rows)])
 
 
-def _cells(row: TestRow, names: Sequence[str]) -> list[object]:
+def _cells(row: ConfigTestRow, names: Sequence[str]) -> list[object]:
     variables = [value_text(row.variables[name]) if name in row.variables else None for name in names]
     outputs = [part for cell in row.cells for part in _cell(cell)]
     return [row.title, row.trial, *variables, *outputs, "; ".join(map(selection, row.selections))]

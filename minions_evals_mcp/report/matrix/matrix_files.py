@@ -9,7 +9,7 @@ import yaml
 from markupsafe import Markup
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, TestRow
+from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, ConfigTestRow, Matrix
 from minions_evals_mcp.report.documents.page import own_file, page_templates, policy
 from minions_evals_mcp.report.junit import attributes, xml_text
 from minions_evals_mcp.report.matrix.verdict import verdict
@@ -54,7 +54,7 @@ def _suite(matrix: Matrix, number: int, column: ColumnFigures) -> str:
     return "\n".join([f"<testsuite{attributes(about)}>", *lines, "</testsuite>"])
 
 
-def _testcase(column: ColumnFigures, row: TestRow, cell: Cell) -> str:
+def _testcase(column: ColumnFigures, row: ConfigTestRow, cell: Cell) -> str:
     about: dict[str, object] = {"name": f"{row.index + 1}. {row.title}", "classname": column.provider}
     if row.trial > 1:
         about["name"] = f"{about['name']} (trial {row.trial})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minions_evals_mcp.engine.config_eval.matrix import Cell, CellVerdict, Matrix, TestRow
+from minions_evals_mcp.engine.config_eval.matrix import Cell, CellVerdict, ConfigTestRow, Matrix
 from minions_evals_mcp.report.markdown import CLOSING, FITS, as_block, as_code, inert
 from minions_evals_mcp.report.matrix.cells import chosen, failed_by, figures, row_name
 from minions_evals_mcp.report.matrix.verdict import verdict
@@ -53,7 +53,7 @@ def _columns(matrix: Matrix) -> Iterator[str]:
     yield ""
 
 
-def _row(row: TestRow) -> str:
+def _row(row: ConfigTestRow) -> str:
     name = inert(", ".join([row_name(row, NAME), *map(chosen, row.selections)]))
     return _line([name, *(_cell(cell) for cell in row.cells)])
 

@@ -19,6 +19,7 @@ EXPECTING: dict[str, tuple[int, int, str, tuple[tuple[str, str], ...]]] = {
     "promptfoo": (2, 2, "b.json", (("eval-1", "eval-2"), ("About France", "Nothing"), ("About Spain", "Nothing"))),
     "openai-evals": (1, 2, "b.jsonl", (("240101RUN", "240102RUN"), ('["Paris"]', '["Rome"]'))),
     "tau-bench": (3, 3, "n-airline.json", (('"reward": 1.0', '"reward": 0.0'),)),
+    "tau2": (3, 3, "results2.json", (('"reward": 1.0', '"reward": 0.0'),)),
     "every-eval-ever": (
         3,
         3,

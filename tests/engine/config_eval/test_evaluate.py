@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.cases.config_versions import versions_of_config
 from minions_evals_mcp.engine.compare.compare_prompt_versions import ComparisonRequest, compare_prompt_versions
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
-from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, TestRow
+from minions_evals_mcp.engine.config_eval.matrix import Cell, ConfigTestRow, Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
@@ -69,7 +69,7 @@ async def evaluated(
         )
 
 
-def cells(row: TestRow) -> list[tuple[str | None, bool | None]]:
+def cells(row: ConfigTestRow) -> list[tuple[str | None, bool | None]]:
     return [(cell.output, cell.passed) for cell in row.cells]
 
 

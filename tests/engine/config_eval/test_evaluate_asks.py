@@ -381,7 +381,7 @@ VARIABLE = "tests: [{vars: {w: file://v.py}}]"
             "def bad():\n    raise ValueError('why')\n",
             "c.yaml:3: tests.0: bad in m.py raised ValueError: why",
         ),
-        (CONFIGURED, "m_py", "def bad(config):\n    return [{'oops': config['n']}]\n", "m.py:1: 0.oops"),
+        (CONFIGURED, "m_py", "def bad(config):\n    return [{'vars': config['n']}]\n", "m.py:1: 0.vars"),
         (
             VARIABLE,
             "v_py",

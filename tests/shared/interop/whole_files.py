@@ -83,7 +83,14 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "openai-evals-items": ("items.jsonl", _json([{**ITEM, "data_source_idx": n} for n in range(3)])),
     "otel": ("t.jsonl", _spans),
     "tau-bench": ("m-airline.json", _json([{**TAU, "task_id": n} for n in range(3)])),
-    "tau2": ("results.json", _json({**TAU2, "simulations": [{**tau2_simulation(1.0), "task_id": n} for n in range(3)]})),
+    "tau2": (
+        "results.json",
+        _json({
+            **TAU2,
+            "tasks": [{**task, "id": str(n)} for n in range(3) for task in cast("list[Json]", TAU2["tasks"])],
+            "simulations": [{**tau2_simulation(1.0), "task_id": str(n)} for n in range(3)],
+        }),
+    ),
     "deepeval": ("test_run_1.json", _json(DEEPEVAL)),
     "claude-plugin-eval": (
         "aggregate-result.json",
