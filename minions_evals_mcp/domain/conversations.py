@@ -111,6 +111,7 @@ class Conversation(Value):
 
 
 MESSAGES = "messages"
+TEXT_PARTS = frozenset({"text", "output_text", "input_text"})
 """Where the messages of a conversation stand in an output."""
 USERS, AGENTS = frozenset({"user", "human"}), frozenset({"assistant", "ai", "model"})
 Ending = Literal["script", "user", "max-turns", "ends", "timed-out", "recorded"]
@@ -233,12 +234,19 @@ def exchanges(messages: Sequence[Json]) -> list[Exchange]:
 
 
 def content_text(content: JsonValue) -> str:
-    """The text of a message's content, of all its parts."""
+    """The text of a message's content: a text, or the texts among its parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
-    return "\n".join(text for text in texts if isinstance(text, str))
+    pieces = (part if isinstance(part, str) else _part_text(part) for part in parts)
+    return "\n".join(text for text in pieces if text)
+
+
+def _part_text(part: JsonValue) -> str:
+    if not isinstance(part, dict) or str(part.get("type", "text")) not in TEXT_PARTS:
+        return ""
+    text = part.get("text", part.get("content"))
+    return text if isinstance(text, str) else ""
 
 
 def as_read(output: JsonValue) -> JsonValue:

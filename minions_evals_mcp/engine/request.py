@@ -49,6 +49,24 @@ PromptVersionChoice = Annotated[
     ),
 ]
 """The version that a run is of."""
+JudgedBy = Annotated[
+    JudgeChoice,
+    Field(description="auto: each criterion's own; caller: you judge"),
+    More("auto (each criterion's own), heuristic (rules), llm, human, or caller (returns prompts for you to judge)."),
+]
+"""Who judges."""
+NoCachedJudgments = Annotated[bool, Field(description="Reuse no judgment"), More("Ignore cached judgments.")]
+"""Whether everything is judged anew."""
+RunKey = Annotated[
+    Text | None,
+    Field(description="Same key, same run"),
+    More("Names the run: the same key resumes it and judges nothing twice."),
+]
+"""The run's own key."""
+CostCap = Annotated[Dollars | None, Field(description="Stop before more US dollars are spent"), NAME_SAYS_IT]
+"""What models may cost."""
+SecondsCap = Annotated[Seconds | None, Field(description="Start no further call after this many seconds"), NAME_SAYS_IT]
+"""How long calls may be started."""
 
 
 class RunSettings(Value):
@@ -57,13 +75,7 @@ class RunSettings(Value):
     `faults` are what agents meet there, besides the case's and the world's own.
     """
 
-    judge: Annotated[
-        JudgeChoice,
-        Field(description="auto: each criterion's own; caller: you judge"),
-        More(
-            "auto (each criterion's own), heuristic (rules), llm, human, or caller (returns prompts for you to judge)."
-        ),
-    ] = "auto"
+    judge: JudgedBy = "auto"
     target: Annotated[
         str | None,
         Field(description="Makes the outputs, e.g. anthropic:MODEL"),
@@ -78,13 +90,9 @@ class RunSettings(Value):
         More("Use recorded outputs first. The target makes only those that are missing."),
     ] = False
     trials: Annotated[Repeats, Field(description="Repetitions of each case"), NAME_SAYS_IT] = 1
-    fresh: Annotated[bool, Field(description="Reuse no judgment"), More("Ignore cached judgments.")] = False
+    fresh: NoCachedJudgments = False
     triggered_by: Asker = "command-line"
-    key: Annotated[
-        Text | None,
-        Field(description="Same key, same run"),
-        More("Names the run: the same key resumes it and judges nothing twice."),
-    ] = None
+    key: RunKey = None
     max_cost_usd: Annotated[
         Dollars | None,
         Field(description="Stop before more US dollars are spent"),
@@ -94,9 +102,7 @@ class RunSettings(Value):
             " cost."
         ),
     ] = None
-    max_seconds: Annotated[
-        Seconds | None, Field(description="Start no further call after this many seconds"), NAME_SAYS_IT
-    ] = None
+    max_seconds: SecondsCap = None
     world: Annotated[
         WorldId | None,
         Field(description="A world for every case"),

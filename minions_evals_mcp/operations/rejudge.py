@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Asker, Dollars, More, Seconds
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Asker
 from minions_evals_mcp.domain.values import Text, Value
-from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
+from minions_evals_mcp.engine.request import CostCap, JudgedBy, NoCachedJudgments, RunKey, RunRequest, SecondsCap
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
@@ -20,26 +20,12 @@ class Request(Value):
     """Judge a run's stored outputs anew, under another judge or the rubric as it is now."""
 
     run_id: Annotated[Text, Field(description="The benchmark-run, by id or key"), NAME_SAYS_IT]
-    judge: Annotated[
-        JudgeChoice,
-        Field(description="auto: each criterion's own; caller: you judge"),
-        More(
-            "auto (each criterion's own), heuristic (rules), llm, human, or caller (returns prompts for you to judge)."
-        ),
-    ] = "auto"
-    fresh: Annotated[bool, Field(description="Reuse no judgment"), More("Ignore cached judgments.")] = False
+    judge: JudgedBy = "auto"
+    fresh: NoCachedJudgments = False
     triggered_by: Asker = "command-line"
-    key: Annotated[
-        Text | None,
-        Field(description="Same key, same run"),
-        More("Names the run: the same key resumes it and judges nothing twice."),
-    ] = None
-    max_cost_usd: Annotated[
-        Dollars | None, Field(description="Stop before more US dollars are spent"), NAME_SAYS_IT
-    ] = None
-    max_seconds: Annotated[
-        Seconds | None, Field(description="Start no further call after this many seconds"), NAME_SAYS_IT
-    ] = None
+    key: RunKey = None
+    max_cost_usd: CostCap = None
+    max_seconds: SecondsCap = None
 
 
 async def run_request(engine: Engine, request: Request) -> RunRequest:

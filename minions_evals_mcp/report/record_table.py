@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.report.chat import chat_lines
 from minions_evals_mcp.report.plain import printable
-from minions_evals_mcp.report.screen import console
+from minions_evals_mcp.report.screen import console, on_screen
 
 GATES = {"held": "passed", "failed": "failed", "undecided": "undecided", "None": "never run"}
 
@@ -39,7 +39,8 @@ def show_record(wire: Mapping[str, JsonValue]) -> None:
         out.print(Text(line, style="dim"), soft_wrap=True)
     for judged in _objects(wire, "judgments"):
         score = f"{judged['score']:g} of {judged['maxScore']:g} by {judged['judgedBy']}"
-        out.print(Text(f"  {judged['criterionId']}: {score}: {printable(str(judged['rationale']), 600)}"))
+        told = f"  {judged['criterionId']}: {score}: {printable(str(judged['rationale']), 600)}"
+        out.print(Text(on_screen(told, out)), soft_wrap=True)
     for gate in _objects(wire, "gates"):
         held = GATES[str(gate["gate"])]
         needed = "" if gate["casesNeeded"] is None else f"; about {gate['casesNeeded']} cases in all would decide it"

@@ -22,7 +22,7 @@ from minions_evals_mcp.report.columns import TableColumn, show_columns
 from minions_evals_mcp.report.failed_cases import failures_table, unscored_list
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.next_command import next_command, next_line
-from minions_evals_mcp.report.plain import printable, shortened
+from minions_evals_mcp.report.plain import hanging, printable, shortened
 from minions_evals_mcp.report.screen import LONGEST, console, on_screen, whole
 from minions_evals_mcp.report.sentences import passed_words, standing, trend_words, trust
 from minions_evals_mcp.store.jobs import Job
@@ -166,7 +166,7 @@ def _case_lines(run: Json, width: int) -> Iterator[Text]:
     for judgment in judged if isinstance(judged, list) else []:
         if isinstance(judgment, dict):
             yield whole(f"  {judgment['criterionId']}: {_float(judgment['score']):g} by {judgment['judgedBy']}")
-            yield Text(f"    {printable(str(judgment['rationale']), 240)}", style="dim")
+            yield Text(hanging(f"    {printable(str(judgment['rationale']), 240)}", width), style="dim")
 
 
 def regression_panel(regression: Json, width: int) -> Group:

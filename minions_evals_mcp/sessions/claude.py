@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.conversations import content_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
-from minions_evals_mcp.sessions.conversation import number, objects, plain_text, text_of
+from minions_evals_mcp.sessions.conversation import number, objects, plain_text
 from minions_evals_mcp.sessions.session import Session, SessionCall, Tokens
 
 HOST = "claude-code"
@@ -83,7 +84,7 @@ def _user(session: Session, line: Json, own: str) -> None:
     for block in objects(content):
         if block.get("type") == "tool_result":
             _finish(session, block)
-    text = text_of(content)
+    text = content_text(content)
     if text.startswith(_INTERRUPTED):
         session.interrupt()
     elif not nested and line.get("isMeta") is not True and not _is_command_echo(text):
@@ -101,7 +102,7 @@ def _finish(session: Session, block: Json) -> None:
         session.skip("a result of a call that the file does not hold")
         return
     content = block.get("content")
-    call.result = content if isinstance(content, str) else text_of(content) or content
+    call.result = content if isinstance(content, str) else content_text(content) or content
     call.ok = block.get("is_error") is not True
     if call.ok and call.tool in _EDITS:
         asked = obj(call.arguments)
@@ -119,7 +120,7 @@ def _assistant(session: Session, line: Json, message: Json, own: str) -> None:
                     started=line.get("timestamp"), parent=nested if nested in session.calls else None, agent=_agent_of(session, nested),
                 )
             )  # fmt: skip
-    text = text_of(message.get("content"))
+    text = content_text(message.get("content"))
     if nested or not text.strip():
         return
     if line.get("isApiErrorMessage") is True:

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.conversations import content_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
-from minions_evals_mcp.sessions.conversation import count, plain_text, text_of
+from minions_evals_mcp.sessions.conversation import count, plain_text
 from minions_evals_mcp.sessions.session import Session, SessionCall, Tokens
 
 HOST = "codex"
@@ -75,7 +76,7 @@ def _printed(session: Session, line: Json) -> None:
 def _item(session: Session, payload: Json, at: JsonValue) -> None:
     match payload.get("type"):
         case "message":
-            text = text_of(payload.get("content"))
+            text = content_text(payload.get("content"))
             if payload.get("role") == "assistant":
                 session.failure = None
                 session.say(text)
@@ -108,7 +109,7 @@ def _output(session: Session, payload: Json) -> None:
     whole = obj(_parsed(output)) if isinstance(output, str) else obj(output)
     code = count(obj(whole.get("metadata")).get("exit_code"))
     text = whole.get("output", whole.get("content", output)) if whole else output
-    call.result = text if isinstance(text, str) else text_of(text) or text
+    call.result = text if isinstance(text, str) else content_text(text) or text
     if code is None and isinstance(call.result, str) and (found := EXIT.search(call.result)):
         code = int(found[1])
     call.ok = whole.get("success") is not False and not code
@@ -168,7 +169,7 @@ def _mcp_call(session: Session, item: Json) -> None:
     named = ".".join(filter(None, (plain_text(item.get("server")), plain_text(item.get("tool")))))
     call = session.call(SessionCall(named or "mcp", plain_text(item.get("id")), item.get("arguments")))
     held = obj(item.get("result"))
-    call.result = text_of(held.get("content")) or held.get("structured_content")
+    call.result = content_text(held.get("content")) or held.get("structured_content")
     call.error = _message({"error": item.get("error")}) or None
     call.ok = call.error is None and item.get("status") != "failed"
 

@@ -7,26 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.conversations import content_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
-
-_TEXTS = frozenset({"text", "output_text", "input_text"})
-
-
-def text_of(content: JsonValue) -> str:
-    """The text of a message's content: a text, or the texts among its parts."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    pieces = (part if isinstance(part, str) else _part_text(obj(part)) for part in parts)
-    return "\n".join(text for text in pieces if text)
-
-
-def _part_text(part: Json) -> str:
-    if str(part.get("type", "text")) not in _TEXTS:
-        return ""
-    text_part = part.get("text", part.get("content"))
-    return text_part if isinstance(text_part, str) else ""
 
 
 def plain_text(value: JsonValue) -> str:
@@ -37,7 +20,7 @@ def plain_text(value: JsonValue) -> str:
 def message_text(message: JsonValue) -> str:
     """Returns what a message says: its content, or its parts."""
     spoken = obj(message)
-    return text_of(spoken.get("content", spoken.get("parts")))
+    return content_text(spoken.get("content", spoken.get("parts")))
 
 
 def last_answer(messages: Sequence[JsonValue]) -> str | None:

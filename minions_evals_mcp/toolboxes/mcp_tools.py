@@ -11,10 +11,11 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.errors import BadInputError, InstrumentError
+from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.ports import Arrived
 from minions_evals_mcp.toolboxes.mcp_line import MOST_PAGES, McpLine
+from minions_evals_mcp.toolboxes.patience import Patience
 
 SHOWN = 500
 USUAL: Json = {"idempotencyKey": "$key", "addressee": "$addressee", "record": "$record"}
@@ -32,8 +33,7 @@ class McpNeighbour:
         self._line = line
         self._tool = tool
         self._arguments = USUAL if arguments is None else arguments
-        self._patience = patience
-        self._errors: dict[str, int] = {}
+        self._patience = Patience(patience)
 
     async def tell(self, record: Record[Fields], *, key: str, addressee: str) -> None:
         """Calls the tool; raises `InstrumentError`, or `BadInputError` once its errors have used the patience up."""
@@ -43,13 +43,9 @@ class McpNeighbour:
             self._tool, {name: filled(value, letter) for name, value in self._arguments.items()}
         )
         if not answer.is_error:
-            self._errors.pop(key, None)
+            self._patience.taken(key)
             return
-        reason = f"{self._line.name}/{self._tool}: {_complaint(answer)}"
-        self._errors[key] = self._errors.get(key, 0) + 1
-        if self._errors[key] < self._patience:
-            raise InstrumentError(reason)
-        raise BadInputError(f"{reason} ({self._errors.pop(key)} times)")
+        raise self._patience.refused(key, f"{self._line.name}/{self._tool}: {_complaint(answer)}")
 
 
 def filled(value: JsonValue, values: Json) -> JsonValue:

@@ -20,6 +20,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Text, Value
 from minions_evals_mcp.errors import BadInputError, InstrumentError
+from minions_evals_mcp.toolboxes.patience import Patience
 
 TIMEOUT_S = 20.0
 OK = range(200, 300)
@@ -83,9 +84,8 @@ class WebhookNeighbour:
         _vet_variable(self._url, settings)
         self._headers = {name: secrets[variable] for name, variable in settings.headers_from.items()}
         self._secret = _secret(secrets[settings.secret_from]) if settings.secret_from else None
-        self._patience = patience
+        self._patience = Patience(patience)
         self._clock = clock
-        self._errors: dict[str, int] = {}
 
     async def tell(self, record: Record[Fields], *, key: str, addressee: str) -> None:
         """Posts it; raises `InstrumentError` where it may be tried again, `BadInputError` where it is refused for good."""
@@ -95,17 +95,14 @@ class WebhookNeighbour:
         ).encode()
         status = await self._post(body, {**self._headers, **self._signed(key, body)})
         if status in OK:
-            self._errors.pop(key, None)
+            self._patience.taken(key)
             return
         reason = f"{self._settings.way()} answered {status}"
         if status == GONE:
             raise BadInputError(f"{reason}: it takes nothing any more.")
         if status >= 500 or status in LATER or status < 400:
             raise InstrumentError(reason)
-        self._errors[key] = self._errors.get(key, 0) + 1
-        if self._errors[key] < self._patience:
-            raise InstrumentError(reason)
-        raise BadInputError(f"{reason} ({self._errors.pop(key)} times)")
+        raise self._patience.refused(key, reason)
 
     async def _post(self, body: bytes, headers: Mapping[str, str]) -> int:
         """The status of the answer, whose body is not read; a redirect is none that is followed."""

@@ -28,28 +28,26 @@ NEWEST = 10
 async def benchmark(request: Request) -> Response:
     """A benchmark's history, and its runs."""
     ident = required(request, "id")
-    first, is_measured = await cached(request, "benchmark", partial(_first, ident=ident), ident)
-    if not is_measured:
+    page = await cached(request, "benchmark-page", partial(read_benchmark_page, ident=ident), ident)
+    first = await cached(request, "benchmark", partial(_first, page=page, ident=ident), ident)
+    if not page.points:
         return HTMLResponse(first)
-    return begun(first, partial(cached, request, "levels", partial(_levels, ident=ident), ident))
+    return begun(first, partial(cached, request, "levels", partial(_levels, page=page, ident=ident), ident))
 
 
-async def _first(engine: Engine, *, ident: str) -> tuple[str, bool]:
-    """The page but for its levels, and whether it has any."""
-    page = await read_benchmark_page(engine, ident)
+async def _first(engine: Engine, *, page: BenchmarkPage, ident: str) -> str:
+    """The page but for its levels."""
     lines = await read_runs(engine, skip=0, limit=NEWEST, only=RunFilter(subject_id=ident))
     answer = "" if page.side is None else run_answer(page.side)
-    shown = part("benchmark", page=page, runs=lines, answer=answer, chart=_chart(page), store=engine.config.named_db)
-    return shown, bool(page.points)
+    return part("benchmark", page=page, runs=lines, answer=answer, chart=_chart(page), store=engine.config.named_db)
 
 
-async def _levels(engine: Engine, *, ident: str) -> str:
+async def _levels(engine: Engine, *, page: BenchmarkPage, ident: str) -> str:
     """Since when the benchmark stands where it does, and why: what takes longer to read than the rest."""
     changes = await what_changed(engine, ident)
     named = await engine.store.read(partial(level_names, changes=changes))
     idents = [case.test_case_id for case in changes.flaky]
     levels = part("levels", found=named, titles=await engine.store.read(partial(report_units.titles, idents=idents)))
-    page = await read_benchmark_page(engine, ident)
     case_map = await read_case_map(engine, page)
     return levels if case_map is None else levels + part("case_map", page=page, map=case_map)
 

@@ -16,14 +16,13 @@ from minions_evals_mcp.domain.request_fields import (
     Asker,
     BenchmarkId,
     BranchId,
-    Dollars,
     More,
     Repeats,
     TestCaseId,
     VersionRef,
 )
 from minions_evals_mcp.domain.values import Text, Unit, Value
-from minions_evals_mcp.engine.request import MOST_CASES
+from minions_evals_mcp.engine.request import MOST_CASES, CostCap
 from minions_evals_mcp.scoring.ab import Criterion
 
 LEAST, MOST = 2, 5
@@ -107,11 +106,7 @@ class AbTestRequest(Value):
         Field(description="Same key, same run"),
         More("Names the test: the same key resumes it and pays for nothing twice."),
     ] = None
-    max_cost_usd: Annotated[
-        Dollars | None,
-        Field(description="Stop before more US dollars are spent"),
-        NAME_SAYS_IT,
-    ] = None
+    max_cost_usd: CostCap = None
 
     @model_validator(mode="after")
     def _branches_differ(self) -> Self:

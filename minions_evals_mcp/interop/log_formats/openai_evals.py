@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.conversations import content_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.domain.values import known_sum
@@ -17,7 +18,7 @@ from minions_evals_mcp.interop.logs.gathering import LogRow, gathered
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, the_object
-from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, objects, text_of, texts, without
+from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, objects, texts, without
 
 NAME = "openai-evals"
 FILE = "samples"
@@ -207,7 +208,7 @@ def _beside(event: Json) -> Json:
 def _sampled(answer: JsonValue) -> JsonValue:
     """The first of what was sampled, as a text."""
     first = next(iter(answer), None) if isinstance(answer, list) else answer
-    return text_of(obj(first).get("content")) if isinstance(first, dict) else first
+    return content_text(obj(first).get("content")) if isinstance(first, dict) else first
 
 
 def _scores(event: Json, where: str) -> Iterator[ForeignScore]:
