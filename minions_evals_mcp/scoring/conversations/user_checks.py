@@ -61,7 +61,8 @@ def user_faults(
 ) -> tuple[UserFault, ...]:
     """The faults of the user in those turns, in order; the last turn may lack its answer. `ended` is why it ended, if it has.
 
-    The messages of the first `sound` turns were checked before and are not checked again. A script says what its author wrote: of its messages only those are faults that tell a withheld fact unasked.
+    The messages of the first `sound` turns were checked before and are not checked again. A script says what its author wrote: of
+    its messages only those are faults that tell a withheld fact unasked.
     """
     checks = (_volunteered,) if setup.player == "script" else CHECKS
     found = [fault for heard in _messages(setup, turns, tools, sound) for check in checks if (fault := check(heard))]
