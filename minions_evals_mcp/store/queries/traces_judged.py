@@ -22,3 +22,9 @@ def newest_verdicts(db: Db, limit: int) -> list[tuple[str, bool]]:
     """The newest test-runs of such cases and whether they passed, the newest first."""
     query = f"SELECT r.id, r.passed FROM test_run r JOIN minion m ON m.id = r.test_case_id WHERE {_OURS} ORDER BY r.seq DESC LIMIT ?"
     return [(ident, bool(passed)) for ident, passed in db.execute(query, (limit,))]
+
+
+def has_agent_run(db: Db, prefix: str) -> bool:
+    """Whether the store holds an agent-run whose id begins so."""
+    query = "SELECT 1 FROM minion WHERE type = 'agent-run' AND id >= ? AND id < ? LIMIT 1"
+    return db.execute(query, (prefix, prefix + "\U0010ffff")).fetchone() is not None
