@@ -223,6 +223,10 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/page.js": ({},),
     "/theme.js": ({},),
     "/htmx.js": ({},),
+    "/trend.js": ({},),
+    "/uplot.js": ({},),
+    "/inter.woff2": ({},),
+    "/jetbrains-mono.woff2": ({},),
 }
 """The addresses of the page, each asked with what would have it show a sealed case."""
 
