@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.log_formats.state_rule import state_rule, state_rule_check
 from minions_evals_mcp.interop.log_formats.tau_bench import MOST_UNORDERED, REWARD
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_checks
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced
@@ -66,14 +67,14 @@ def _sample(simulation: Json, tasks: Mapping[str, Json], where: str) -> LogSampl
         inputs={"instruction": instruction} if instruction else {"task_id": ident},
         epoch=(count(simulation.get("trial")) or 0) + 1,
         name=f"task {ident}",
-        assertions=(*recorded_checks(NAME, [REWARD]), *([measured] if gold else ())),
+        assertions=(*recorded_checks(NAME, [REWARD]), *([measured] if gold else ()), state_rule_check(NAME)),
         extra=without({"task": without(task, "id") or None}),
-        produced=_produced(simulation),
+        produced=_produced(simulation, criteria),
         where=where,
     )
 
 
-def _produced(simulation: Json) -> Produced:
+def _produced(simulation: Json, criteria: Json) -> Produced:
     messages = [_message(obj(message)) for message in listed_values(simulation.get("messages"))]
     judged, ending = obj(simulation.get("reward_info")), simulation.get("termination_reason")
     reward = number(judged.get("reward"))
@@ -84,7 +85,7 @@ def _produced(simulation: Json) -> Produced:
     return Produced(
         output=last_answer(messages),
         messages=tuple(messages),
-        scores=() if error else (_score(judged),),
+        scores=() if error else (_score(judged), _reading(messages, criteria)),
         cost=number(simulation.get("agent_cost")),
         latency_ms=None if seconds is None else seconds * 1000,
         started=simulation.get("start_time"),
@@ -103,6 +104,12 @@ def _score(judged: Json) -> ForeignScore:
     reward = number(judged.get("reward"))
     assert reward is not None
     return ForeignScore(REWARD, reward, without({"passed": abs(reward - 1) <= CLOSE, **without(judged, "reward")}))
+
+
+def _reading(messages: Sequence[JsonValue], criteria: Json) -> ForeignScore:
+    actions = [obj(action) for action in listed_values(criteria.get("actions"))]
+    gold = [(action.get("name"), obj(action.get("arguments"))) for action in actions]
+    return state_rule(messages, gold, listed_values(criteria.get("communicate_info")))
 
 
 def _message(message: Json) -> JsonValue:

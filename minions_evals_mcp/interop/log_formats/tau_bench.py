@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.log_formats.state_rule import state_rule, state_rule_check
 from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_checks
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
@@ -94,7 +95,7 @@ def _sample(fields: Json, where: str) -> LogSample:
         inputs=without(inputs),
         epoch=(count(fields.get("trial")) or 0) + 1,
         name=f"task {fields['task_id']}",
-        assertions=(*recorded_checks(NAME, [REWARD]), *([measured] if gold else ())),
+        assertions=(*recorded_checks(NAME, [REWARD]), *([measured] if gold else ()), state_rule_check(NAME)),
         extra=without(
             {
                 "outputs": task.get("outputs") or None,
@@ -102,21 +103,23 @@ def _sample(fields: Json, where: str) -> LogSample:
                 "task": without(task, "instruction", "user_id", "actions", "outputs") or None,
             }
         ),
-        produced=_produced(fields, info),
+        produced=_produced(fields, info, task),
         where=where,
     )
 
 
-def _produced(fields: Json, info: Json) -> Produced:
+def _produced(fields: Json, info: Json, task: Json) -> Produced:
     messages = listed_values(fields.get("traj"))
     judged = obj(info.get("reward_info"))
     error = str(info["error"]) if info.get("error") else None
+    gold = [(action.get("name"), obj(action.get("kwargs"))) for action in map(obj, listed_values(task.get("actions")))]
+    reading = state_rule(messages, gold, listed_values(task.get("outputs")))
     return Produced(
         output=last_answer(messages),
         messages=tuple(messages),
         scores=()
         if error
-        else (ForeignScore(REWARD, fields.get("reward"), without(judged, "name", "value", "reward")),),
+        else (ForeignScore(REWARD, fields.get("reward"), without(judged, "name", "value", "reward")), reading),
         cost=number(info.get("agent_cost")),
         error=error,
         extra=without(

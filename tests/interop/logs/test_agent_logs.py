@@ -23,8 +23,9 @@ def test_a_trial_of_tau_bench_is_an_epoch_with_its_calls_gold_actions_and_reward
     cases, runs = kept(path)
     assert len({case.id for case in cases}) == 1
     assert cases[0].fields.inputs == {"instruction": "Change the seat.", "user_id": "mia"}
-    verdict, measured = cases[0].fields.assertions
+    verdict, measured, reading = cases[0].fields.assertions
     assert (verdict.type, verdict.value) == ("foreign-scorer", {"tool": "tau-bench", "scorer": "reward"})
+    assert (reading.weight, reading.metric) == (0, "state rule")
     assert measured.weight == 0  # another way to the same state of the database passes
     assert measured.value == {"steps": [{"unordered": [{"name": "find", "args": {"id": 7}}]}]}
     assert [(extra(run)["log"]["epoch"], foreign(run)[0]["value"]) for run in runs] == [(2, 1.0), (1, 0.0)]
@@ -52,8 +53,9 @@ def test_a_simulation_of_tau2_succeeds_by_its_reward_and_an_instruments_failure_
     assert [check.value for check in case.fields.assertions] == [
         {"tool": "tau2", "scorer": "reward"},
         {"steps": [{"unordered": [{"name": "find", "args": {"id": 7}}]}]},
+        {"tool": "tau2", "scorer": "state rule"},
     ]
-    assert [one["passed"] for one in foreign(run)] == ([] if passed is None else [passed])
+    assert [one["passed"] for one in foreign(run)] == ([] if passed is None else [passed, True])
     assert (run.fields.status == "failed") == (passed is None)
     (step,) = list(run.fields.tool_calls_log or ())
     assert (step.tool, step.arguments, step.result) == ("find", {"id": 7}, "12A")
