@@ -37,12 +37,20 @@ async def whole_run(engine: Engine, job: Answer) -> Answer:
     return await comparison_of(engine, job)
 
 
-async def going_on(engine: Engine, request: Request, job: Answer) -> GoingOn | None:
-    """How the run goes on after messages of its users; None where none was given, or where no server began the run."""
+async def going_on(engine: Engine, request: Request, job: Answer, *, by_person: bool = False) -> GoingOn | None:
+    """How the run goes on after messages of its users; None where none was given, or where no server began the run.
+
+    One that was begun elsewhere goes on where a person asks, if nothing of it is left but those conversations: its cap is not known.
+    """
     from minions_evals_mcp.operations.resuming import resumed  # noqa: PLC0415  as above
+    from minions_evals_mcp.store import jobs  # noqa: PLC0415  as above
     from minions_evals_mcp.store.queries import server_runs  # noqa: PLC0415  as above
 
     if all(packet.message is None for packet in request.packets):
         return None
     cap = await engine.store.read(partial(server_runs.cap_of, job_id=job.id))
+    if cap is None and by_person:
+        counts = await engine.store.read(partial(jobs.unit_counts, job_id=job.id))
+        messages = sum(packet.message is not None for packet in request.packets)
+        cap = (None,) if job.total - sum(counts.values()) <= messages else None
     return None if cap is None else GoingOn(partial(resumed, engine, job, max_cost_usd=cap[0]), cap[0])

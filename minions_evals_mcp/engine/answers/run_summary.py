@@ -31,11 +31,12 @@ from minions_evals_mcp.engine.judge.panel import implicit, kind_of, outside_crit
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_rate
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
+from minions_evals_mcp.engine.people.user_turns import packet_of_user
 from minions_evals_mcp.engine.request import JudgeKind
 from minions_evals_mcp.engine.run.planning import digests_of, model_of
 from minions_evals_mcp.judges.packets import Packet, packet
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.judges.user_packets import UserPacket, user_packet
+from minions_evals_mcp.judges.user_packets import UserPacket
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.regression import LOOKED_BACK, pass_rate_dropped, slow_fall
 from minions_evals_mcp.store import jobs, leases, records, runs, talks
@@ -388,13 +389,11 @@ def _comparison(db: Db, job: Job) -> Json | None:
 def _user_packets(db: Db, rows: Sequence[jobs.UnitRow]) -> Iterator[UserPacket]:
     """The requests for what a user says next, of the conversations that wait for it."""
     for row in rows:
-        talk = talks.newest(db, row.key) if talks.player_asked(row.reason) else None
-        if talk is None or row.packet is None:
-            continue
-        (measure,) = measures(db, (row.case_id,), {})
-        if measure.case.fields.conversation is not None:
-            setup = measure.case.fields.conversation
-            yield user_packet(row.packet, row.key, row.case_id, setup, talk.said.turns)
+        if talks.player_asked(row.reason):
+            (measure,) = measures(db, (row.case_id,), {})
+            asked = packet_of_user(db, row, measure.case.fields)
+            if asked is not None:
+                yield asked
 
 
 def _packets(db: Db, job: Job, rows: Sequence[jobs.UnitRow]) -> list[tuple[Packet, set[JudgeKind]]]:

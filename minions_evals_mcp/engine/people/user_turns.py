@@ -5,13 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from minions_evals_mcp.domain.conversations import NextMessage
+from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.packets import AnsweredPacket
+from minions_evals_mcp.judges.user_packets import UserPacket, user_packet
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.store import jobs, talks
-from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job, UnitRow
 from minions_evals_mcp.store.talks import TalkRow
 
 AS_A_PERSON = (
@@ -26,6 +29,14 @@ class UserSaid:
 
     talk: TalkRow
     message: NextMessage
+
+
+def packet_of_user(db: Db, row: UnitRow, case: TestCase) -> UserPacket | None:
+    """The request for what a user says next, as it was handed out; None for a unit that waits for nothing of the kind."""
+    talk = talks.newest(db, row.key) if talks.player_asked(row.reason) else None
+    if talk is None or row.packet is None or case.conversation is None:
+        return None
+    return user_packet(row.packet, row.key, row.case_id, case.conversation, talk.said.turns)
 
 
 async def user_said(engine: Engine, job: Job, answered: AnsweredPacket) -> UserSaid:
