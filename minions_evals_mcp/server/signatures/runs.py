@@ -52,8 +52,8 @@ class RunAnswer(ToolAnswer):
 
     SAID: ClassVar = frozenset({"units", "open"})
     """What is said even where it is nothing."""
-    EXACT: ClassVar = frozenset({"packets", "testRuns", "executions", "estimate"})
-    """What agents wrote, what is stored, and an estimate, whose price may be unknown."""
+    EXACT: ClassVar = frozenset({"packets", "testRuns", "executions", "abTest", "estimate"})
+    """What agents wrote, what is stored, results as document 5 has them, and an estimate, whose price may be unknown."""
 
     verdict: Annotated[Object | None, Field(description=VERDICT)] = None
     run_id: str = ""
