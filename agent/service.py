@@ -97,6 +97,7 @@ async def _listening(
     token = read_settings().http_token
     intake = TraceIntake(agent, judging)
     await intake.vet()
+    await intake.take_up()
     with bound(working.otlp, token) as listener:
         host, port = listener.getsockname()[:2]
         url = f"http://{host}:{port}/v1/traces"

@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError, InstrumentError, InvalidRecordError
 from minions_evals_mcp.interop.arrivals import held_by
 from minions_evals_mcp.interop.suite import RelationRow
-from minions_evals_mcp.interop.traces import Traces
+from minions_evals_mcp.interop.telemetry.traces import Traces
 from minions_evals_mcp.messages.send_message import Letter, keep_unreadable, send_message
 from minions_evals_mcp.ports import Arrived
 from minions_evals_mcp.store.agent import inbox

@@ -42,17 +42,17 @@ def bound(address: str, token: str | None) -> socket.socket:
 def otlp_app(intake: TraceIntake, token: str | None) -> Starlette:
     """The endpoint of the agent's intake; with a token, only for those who bring it."""
 
-    def traces(document: Json) -> Rejected | None:
-        return intake.add(list(spans_of(document)))
+    async def traces(document: Json) -> Rejected | None:
+        return await intake.add(list(spans_of(document)))
 
-    def logs(document: Json) -> Rejected | None:
-        return intake.add_events(events_of(document))
+    async def logs(document: Json) -> Rejected | None:
+        return await intake.add_events(events_of(document))
 
     takes: dict[Signal, Take] = {"traces": traces, "logs": logs, "metrics": _no_metrics}
     return otlp_endpoint.otlp_app(takes, token, lambda: intake.is_full)
 
 
-def _no_metrics(document: Json) -> Rejected:
+async def _no_metrics(document: Json) -> Rejected:
     """Metrics hold no output to judge: they are counted and left out, so that no exporter fails."""
     points = sum(
         len(listed_values(obj(kind).get("dataPoints")))

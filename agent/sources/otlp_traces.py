@@ -19,13 +19,16 @@ from minions_evals_mcp.domain.records import record_from_wire
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, message, queue
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.interop.logs.otlp_requests import Rejected
-from minions_evals_mcp.interop.logs.session_run import session_run
 from minions_evals_mcp.interop.spans import Span
-from minions_evals_mcp.interop.traces import Traces, kind_of
+from minions_evals_mcp.interop.telemetry.host_spans import host_of
+from minions_evals_mcp.interop.telemetry.intake import Parts, Telemetry, parts_of
+from minions_evals_mcp.interop.telemetry.settled import Settled
+from minions_evals_mcp.interop.telemetry.traces import kind_of
 from minions_evals_mcp.messages.send_message import FROM_TRACES, Letter, keep_unreadable, send_message
-from minions_evals_mcp.sessions.telemetry import FORM, EventTurns, Read
+from minions_evals_mcp.operations import agent_work
+from minions_evals_mcp.sessions.telemetry import Read
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import traces_judged
@@ -33,7 +36,10 @@ from minions_evals_mcp.store.queries import traces_judged
 LOOKED_EVERY_S = 0.5
 MOST_WAITING = 5_000
 """So many traces may wait to be whole; then exporters are asked to wait."""
-NO_EVENT = "no log record is read: they are not events of Claude Code, Codex or Gemini CLI with a session's id"
+NO_EVENT = (
+    "log records are read that are events of Claude Code, Codex or Gemini CLI with a session's id,"
+    " or GenAI events with the ids of their trace and span; left out"
+)
 UNKNOWN = "no trace is read: none says gen_ai.operation.name (invoke_agent, chat, …) or openinference.span.kind (AGENT, LLM, …)"
 WINDOW, LEAST = 50, 10
 """An alert looks at so many of the newest verdicts, once there are so many."""
@@ -57,13 +63,12 @@ class SpansCame:
 
 
 class TraceIntake:
-    """Spans in, agent-runs out: gathered until their trace is whole, then sent as messages, which survive a crash."""
+    """Spans and log events in, agent-runs out: kept in the store until their turn is whole, then sent as messages."""
 
     def __init__(self, agent: Agent, judging: TraceJudging) -> None:
         self._agent = agent
         self._judging = judging
-        self._traces = Traces()
-        self._turns = EventTurns()
+        self._telemetry = Telemetry()
         self._day = ""
         self._taken = 0
         self._capped = False
@@ -75,38 +80,49 @@ class TraceIntake:
         if rubric is not None:
             await self._agent.engine.store.read(lambda db: records.require(db, rubric, Rubric))
 
+    async def take_up(self) -> None:
+        """Take in again what had come to an agent that was ended before it was whole."""
+        for row, wire in await agent_work.waiting_telemetry(self._agent.engine):
+            self._telemetry.add(parts_of(wire), now=anyio.current_time(), row=row)
+
     @property
     def is_full(self) -> bool:
         """Returns whether exporters have to wait."""
-        return self._traces.waiting + self._turns.waiting >= MOST_WAITING
+        return self._telemetry.waiting >= MOST_WAITING
 
-    def add(self, spans: Sequence[Span]) -> Rejected | None:
+    async def add(self, spans: Sequence[Span]) -> Rejected | None:
         """Take the spans in of traces in the share; the others are left out at once. Says where none of them can be read."""
-        taken = [span for span in spans if self._judging.takes(span.trace_id)]
+        taken = [span for span in spans if self._judging.takes((host_of(span) or ("", span.trace_id))[1])]
+        known = sum(kind_of(span) is not None or host_of(span) is not None for span in taken)
         self._came.spans += len(spans)
         self._came.in_share += len(taken)
-        self._came.known += sum(kind_of(span) is not None for span in taken)
-        for trace_id in self._traces.add(taken, now=anyio.current_time()):
-            log.warning("trace-given-up", source="otlp", trace_id=trace_id)
-        is_known = not taken or any(kind_of(span) is not None for span in taken)
-        return None if is_known else Rejected(0, UNKNOWN)  # a step of a trace whose agent's span may still come
+        self._came.known += known
+        await self._keep(Parts(spans=tuple(taken)))
+        return (
+            None if known or not taken else Rejected(0, UNKNOWN)
+        )  # a step of a trace whose agent's span may still come
 
-    def add_events(self, read: Read) -> Rejected | None:
-        """Take in the events of sessions in the share, and say which records are no events of a coding agent."""
-        taken = [event for event in read.events if self._judging.takes(event.session)]
-        for session_id in self._turns.add(taken, now=anyio.current_time()):
-            log.warning("session-given-up", source="otlp", session_id=session_id)
-        left = read.records - len(read.events)
-        return Rejected(left, f"{NO_EVENT}: {', '.join(read.unknown[:5])}") if left else None
+    async def add_events(self, read: Read) -> Rejected | None:
+        """Take in the events of sessions and traces in the share, and say which records are none."""
+        events = tuple(event for event in read.events if self._judging.takes(event.session))
+        contents = tuple(content for content in read.contents if self._judging.takes(content.trace_id))
+        await self._keep(Parts(events=events, contents=contents))
+        return Rejected(read.left_out, f"{NO_EVENT}: {', '.join(read.unknown[:5])}") if read.left_out else None
+
+    async def _keep(self, parts: Parts) -> None:
+        """Keep the parts in the store, where they outlive the process, before they are taken in."""
+        by_subject = parts.by_subject()
+        if not by_subject:
+            return
+        rows = await agent_work.keep_telemetry(self._agent.engine, [subject.wire() for subject in by_subject])
+        for row, subject in zip(rows, by_subject, strict=True):
+            for ident in self._telemetry.add(subject, now=anyio.current_time(), row=row):
+                log.warning("trace-given-up", source="otlp", subject=ident)
 
     def whole(self) -> list[Json]:
         """All traces and turns that are there as agent-runs on the wire, be they settled or not; they are given once."""
-        return self._settled(at_once=True)
-
-    def _settled(self, *, at_once: bool = False) -> list[Json]:
-        now = anyio.current_time()
-        turns = self._turns.completed(now=now, at_once=at_once)
-        return [*self._traces.completed(now=now, at_once=at_once), *(session_run(turn, FORM) for turn in turns)]
+        settled = self._telemetry.settled(now=anyio.current_time(), at_once=True)
+        return [over.run for over in settled if over.run is not None]
 
     async def follow(self) -> None:
         """Sends what is whole and tells of a fall, until the agent ends."""
@@ -117,12 +133,20 @@ class TraceIntake:
     async def settle(self) -> None:
         """Sends the traces that are whole, and says what came since the last time."""
         if self._came.spans:
-            self._came.tell(waiting=self._traces.waiting)
+            self._came.tell(waiting=self._telemetry.waiting)
             self._came = SpansCame()
-        for wire in self._settled():
-            await surely(self._agent, partial(self._send, wire), doing="otlp")
+        for over in self._telemetry.settled(now=anyio.current_time()):
+            await surely(self._agent, partial(self._end, over), doing="otlp")
         if self._judging.alert_below is not None:
             await surely(self._agent, self._alert, doing="otlp-alert")
+
+    async def _end(self, over: Settled) -> None:
+        """Send what is whole, then drop its parts: whoever is killed between both sends the same message again, which is one."""
+        engine = self._agent.engine
+        if over.run is not None and not (over.unless and await agent_work.has_run_of(engine, over.unless)):
+            await self._send(over.run)
+        if over.rows:
+            await agent_work.drop_telemetry(engine, over.rows)
 
     async def _send(self, wire: Json) -> None:
         """The run as a message to be judged; over the day's cap it is left out, which is said once a day."""
@@ -139,6 +163,8 @@ class TraceIntake:
                 from_source=True,
             )
             self._taken += 1
+        except ConflictError:
+            log.info("trace-came-late", run_id=run_id)  # the turn was told without what came since
         except BadInputError as error:
             await keep_unreadable(engine, str(wire), str(error), source="otlp")
             log.warning("trace-refused", run_id=run_id, reason=str(error))

@@ -14,6 +14,8 @@ LATEST = 2**63
 """Beyond that the format has no time."""
 GREATEST = 2**53
 ERROR = (2, "2", "STATUS_CODE_ERROR")
+TOOL_OUTPUT = "tool.output"
+"""The event in which Claude Code says what a tool gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,22 @@ def span_of(span: Json, service: str | None) -> Span:
     ):
         raise ValueError(f"an attribute of span {ident} has no key or no value")
     span_attributes = attributes(span.get("attributes"))
+    for name, value in _told(span).items():
+        span_attributes.setdefault(name, value)
     return Span(
         trace_id, ident, parent if isinstance(parent, str) and parent.strip("0") else None, str(span.get("name", "")),
         start, end, service, _error(obj(span.get("status")), span_attributes), span_attributes,
     )  # fmt: skip
+
+
+def _told(span: Json) -> Json:
+    """What the span's events say that belongs to it: the output of a coding agent's tool."""
+    outputs = (
+        attributes(event.get("attributes")) for event in _objects(span, "events") if event.get("name") == TOOL_OUTPUT
+    )
+    texts = (output.get(key) for output in outputs for key in ("content", "output", "diff"))
+    text = next((text for text in texts if text), None)
+    return {} if text is None else {"gen_ai.tool.call.result": text}
 
 
 def _nanos(value: JsonValue, ident: str) -> int:

@@ -45,7 +45,12 @@ def agent_run(root: Span, steps: list[Span], kind: Kind) -> Json:
         "group": next((talk for span in (root, *steps) if (talk := span.text(*CONVERSATION))), None),
     }
     run: Json = without_none(fields)
-    return {"id": f"otel:{_id(root.trace_id)}/{_id(root.id)}", "type": "agent-run", "fields": run}
+    return {"id": f"{trace_prefix(root.trace_id)}{_id(root.id)}", "type": "agent-run", "fields": run}
+
+
+def trace_prefix(trace_id: str) -> str:
+    """How the ids of the trace's agent-runs begin."""
+    return f"otel:{_id(trace_id)}/"
 
 
 def _agent(root: Span) -> str:

@@ -14,11 +14,12 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.schedules import due_times, next_due
 from minions_evals_mcp.engine.run_verdict import run_verdict
 from minions_evals_mcp.errors import BadInputError, ConflictError, InvalidRecordError, NotFoundError
-from minions_evals_mcp.store.agent import delivery, inbox, lease
+from minions_evals_mcp.store.agent import delivery, inbox, lease, telemetry
 from minions_evals_mcp.store.agent.setup import AgentSetup, keep_setup, kept_setup
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import scheduled
+from minions_evals_mcp.store.queries.traces_judged import has_agent_run
 
 SHOWN = 10
 MOST_MISSED = 1000
@@ -33,6 +34,27 @@ async def note_setup(engine: Engine, *, skills: list[Json], integrations: list[J
     """Keeps what the agent is started with."""
     setup = AgentSetup(engine.clock(), skills, integrations)
     await engine.store.write(lambda db: keep_setup(db, setup))
+
+
+async def keep_telemetry(engine: Engine, parts: list[Json]) -> list[int]:
+    """Keep what an exporter sent until agent-runs were made of it; the numbers of the rows, one for each part."""
+    at = engine.clock()
+    return await engine.store.write(lambda db: telemetry.put(db, parts, at=at))
+
+
+async def waiting_telemetry(engine: Engine) -> list[tuple[int, Json]]:
+    """What is kept so, with the number of its row."""
+    return await engine.store.read(telemetry.waiting)
+
+
+async def drop_telemetry(engine: Engine, rows: tuple[int, ...]) -> None:
+    """Drop those rows."""
+    await engine.store.write(lambda db: telemetry.drop(db, rows))
+
+
+async def has_run_of(engine: Engine, prefix: str) -> bool:
+    """Whether the store holds an agent-run whose id begins so."""
+    return await engine.store.read(lambda db: has_agent_run(db, prefix))
 
 
 def started_with(db: Any) -> tuple[list[Json], list[Json]]:

@@ -81,7 +81,7 @@ class Session:
     """A session as it is read: what the user asked, what the agent did and answered, and what it used.
 
     `models` are the models that answered, each with its tokens. `cost` is what the program says, in US dollars; without it our
-    price table is asked. `ended` is why the agent stopped, `failure` what went wrong.
+    price table is asked. `ended` is why the agent stopped, `failure` what went wrong. `talk` is the conversation that it is a turn of.
     """
 
     host: str
@@ -89,6 +89,7 @@ class Session:
     version: str = ""
     provider: str = ""
     folder: str = ""
+    talk: str = ""
     started: JsonValue = None
     completed: JsonValue = None
     prompts: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])

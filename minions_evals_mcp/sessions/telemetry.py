@@ -1,20 +1,20 @@
-"""What coding agents send as OpenTelemetry logs: the turns of their sessions, each an agent-run once it is over."""
+"""What coding agents and instrumentations send as OpenTelemetry logs: events of sessions, and the content of spans."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.tagged_values import attributes, listed_values, obj
+from minions_evals_mcp.domain.tagged_values import attributes, listed_values, obj, plain
 from minions_evals_mcp.sessions.codex import EXIT
 from minions_evals_mcp.sessions.conversation import count, number, objects
 from minions_evals_mcp.sessions.session import Session, SessionCall
 
-_TAKEN = frozenset(
+TAKEN = frozenset(
     (
         "user_prompt",
         "assistant_response",
@@ -26,13 +26,18 @@ _TAKEN = frozenset(
         "api_error",
     )
 )
-QUIET_S = 30.0
-"""No event says that a turn is over: it is once another one begins, or nothing came for so long."""
-MOST_OPEN = 5_000
+"""The events of a turn; another one begins none."""
 FORM = "otel-logs"
-_PROVIDERS = {"claude-code": "anthropic", "codex": "openai", "gemini-cli": "google"}
+EDITING = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit", "replace", "write_file", "apply_patch"))
+"""The tools that change a file."""
+PROVIDERS = {"claude-code": "anthropic", "codex": "openai", "gemini-cli": "google"}
 _PREFIXES = {"claude_code": "claude-code", "codex": "codex", "gemini_cli": "gemini-cli"}
 """How the events of each program begin."""
+CONTENT = frozenset(
+    ("gen_ai.client.inference.operation.details", "gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message",
+     "gen_ai.tool.message", "gen_ai.choice")
+)  # fmt: skip
+"""The events by which instrumentations say what their spans leave out: the conventions' new one and the older ones."""
 _SESSIONS = ("session.id", "conversation.id", "gen_ai.conversation.id")
 
 
@@ -46,14 +51,40 @@ class LogEvent:
     at: JsonValue
     fields: Json
     version: str = ""
+    trace_id: str = ""
+    span_id: str = ""
+
+    @property
+    def begins(self) -> bool:
+        """Whether the event begins a turn."""
+        return self.name == "user_prompt"
+
+    @property
+    def prompt(self) -> str:
+        """The id of the turn, where the program numbers its turns."""
+        named = (self.fields.get(key) for key in ("prompt.id", "prompt_id"))
+        return next((ident for ident in named if isinstance(ident, str) and ident), "")
+
+
+@dataclass(frozen=True, slots=True)
+class ContentEvent:
+    """A log record that says what a model's span was asked or answered; `at` is in nanoseconds since 1970."""
+
+    trace_id: str
+    span_id: str
+    name: str
+    at: int
+    fields: Json
+    body: JsonValue = None
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The events of a document, how many records there were, and the names of those that are no coding agent's."""
+    """The events of a document, the contents of spans, how many records were left out, and the names of these."""
 
     events: tuple[LogEvent, ...]
-    records: int
+    contents: tuple[ContentEvent, ...] = ()
+    left_out: int = 0
     unknown: tuple[str, ...] = ()
 
 
@@ -65,16 +96,22 @@ def is_logs(first: JsonValue) -> bool:
 def events_of(document: JsonValue) -> Read:
     """The document's events, in its order; raises `ValueError` where what should be a list of objects is none."""
     events: list[LogEvent] = []
+    contents: list[ContentEvent] = []
     unknown: dict[str, None] = {}
-    records = 0
+    left_out = 0
     for about, record in _records(document):
-        records += 1
-        event = _event(about, record)
-        if event is None:
-            unknown[_name(record, attributes(record.get("attributes"))) or "a record without a name"] = None
-        else:
+        fields = attributes(record.get("attributes"))
+        name = _name(record, fields)
+        if (event := _event(about, record, name, fields)) is not None:
             events.append(event)
-    return Read(tuple(events), records, tuple(unknown))
+        elif name in CONTENT and about.get("service.name") == "gemini-cli":
+            continue  # its own events say the same
+        elif (content := _content(record, name, fields)) is not None:
+            contents.append(content)
+        else:
+            left_out += 1
+            unknown[name or "a record without a name"] = None
+    return Read(tuple(events), tuple(contents), left_out, tuple(unknown))
 
 
 def _records(document: JsonValue) -> Iterator[tuple[Json, Json]]:
@@ -95,88 +132,42 @@ def _each(held: JsonValue, name: str) -> list[Json]:
 def _name(record: Json, fields: Json) -> str:
     """The event's whole name: its attribute, what the record calls it, or its body."""
     body = obj(record.get("body")).get("stringValue")
-    named = next(
-        (part for part in (fields.get("event.name"), body, record.get("eventName")) if isinstance(part, str)), ""
-    )
+    event = record.get("eventName")
+    names = (fields.get("event.name"), event if event in CONTENT else None, body, event)
+    named = next((part for part in names if isinstance(part, str)), "")
     return body if isinstance(body, str) and body.endswith(f".{named}") else named
 
 
-def _event(about: Json, record: Json) -> LogEvent | None:
-    fields = attributes(record.get("attributes"))
-    prefix, _, name = _name(record, fields).partition(".")
+def _content(record: Json, name: str, fields: Json) -> ContentEvent | None:
+    trace_id, span_id = _ids(record)
+    if name not in CONTENT or not trace_id or not span_id:
+        return None
+    nanos = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
+    at = int(nanos) if isinstance(nanos, str | int) and str(nanos).isdecimal() else 0
+    return ContentEvent(trace_id, span_id, name, at, fields, plain(obj(record.get("body"))))
+
+
+def _ids(record: Json) -> tuple[str, str]:
+    """The ids of the trace and the span in which the record was written; empty where it was in none."""
+    trace_id, span_id = (record.get(key) for key in ("traceId", "spanId"))
+    known = [ident if isinstance(ident, str) and ident.strip("0") else "" for ident in (trace_id, span_id)]
+    return known[0], known[1]
+
+
+def _event(about: Json, record: Json, whole: str, fields: Json) -> LogEvent | None:
+    prefix, _, name = whole.partition(".")
     session = next((value for key in _SESSIONS if isinstance(value := fields.get(key), str) and value), "")
     host = _PREFIXES.get(prefix)
     if host is None or not session:
         return None
     version = about.get("service.version") if host != "gemini-cli" else None  # which is that of Node there
     at = fields.get("event.timestamp") or _moment(record)
-    return LogEvent(host, name, session, at, fields, version if isinstance(version, str) else "")
+    return LogEvent(host, name, session, at, fields, version if isinstance(version, str) else "", *_ids(record))
 
 
 def _moment(record: Json) -> JsonValue:
     nanos = record.get("timeUnixNano", record.get("observedTimeUnixNano"))
     return int(nanos) // 1_000_000 if isinstance(nanos, str | int) and str(nanos).isdecimal() and int(nanos) else None
-
-
-@dataclass(slots=True)
-class _Turn:
-    """A turn that is not over yet."""
-
-    session: Session
-    seen_at: float
-    begun: bool = False
-
-
-@dataclass(slots=True)
-class EventTurns:
-    """Events in the order in which they come; time is in seconds of the caller's clock."""
-
-    _open: dict[tuple[str, str], _Turn] = field(default_factory=dict[tuple[str, str], "_Turn"])
-    _over: list[Session] = field(default_factory=list[Session])
-    _numbers: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
-
-    @property
-    def waiting(self) -> int:
-        """How many turns may still go on."""
-        return len(self._open)
-
-    def add(self, events: Iterable[LogEvent], *, now: float) -> list[str]:
-        """Take the events in; the ids of turns that were ended because too many are open."""
-        for event in events:
-            self._add(event, now)
-        given_up = list(self._open)[: max(0, len(self._open) - MOST_OPEN)]
-        for key in given_up:
-            self._over.append(self._open.pop(key).session)
-        return [ident for _, ident in given_up]
-
-    def completed(self, *, now: float, at_once: bool = False) -> list[Session]:
-        """The turns that are over, each once. `at_once`: nothing more will come."""
-        for key, turn in list(self._open.items()):
-            if at_once or now - turn.seen_at >= QUIET_S:
-                del self._open[key]
-                self._over.append(turn.session)
-        over, self._over = self._over, []
-        return [session for session in over if session.prompts or session.answer or session.calls]
-
-    def _add(self, event: LogEvent, now: float) -> None:
-        key = (event.host, event.session)
-        turn = self._open.get(key)
-        begins = event.name == "user_prompt"
-        if turn is None and event.name not in _TAKEN:
-            return  # how the program starts is no part of a turn
-        if turn is None or (begins and turn.begun):
-            if turn is not None:
-                self._over.append(turn.session)
-            turn = self._open[key] = _Turn(self._session(event, key), now)
-        turn.begun = turn.begun or begins
-        turn.seen_at = now
-        take_event(turn.session, event)
-
-    def _session(self, event: LogEvent, key: tuple[str, str]) -> Session:
-        self._numbers[key] = self._numbers.get(key, 0) + 1
-        named = event.fields.get("prompt.id")
-        turn = named if isinstance(named, str) and named else str(self._numbers[key])
-        return Session(event.host, id=f"{event.session}/{turn}", version=event.version, provider=_PROVIDERS[event.host])
 
 
 def take_event(session: Session, event: LogEvent) -> None:
@@ -223,7 +214,7 @@ def _called(session: Session, event: LogEvent) -> None:
     )  # fmt: skip
     session.call(call)
     asked = obj(call.arguments)
-    if ok and name in ("Edit", "Write", "MultiEdit", "NotebookEdit", "replace", "write_file", "apply_patch"):
+    if ok and name in EDITING:
         session.edit(call, asked.get("file_path", asked.get("notebook_path")))
 
 

@@ -37,8 +37,9 @@ from minions_evals_mcp.view import (
 from minions_evals_mcp.view.door import HOST, Guarded, Keys
 from minions_evals_mcp.view.parameters import engine_of
 from minions_evals_mcp.view.reading_cache import ReadingCache
-from minions_evals_mcp.view.rendering import live_parts, rendered, script, stylesheet, theme_script
+from minions_evals_mcp.view.rendering import rendered
 from minions_evals_mcp.view.runs_again import Start
+from minions_evals_mcp.view.served_files import file_routes
 from minions_evals_mcp.view.signed_in import SignedIn
 
 CLOSING_S = 1
@@ -96,31 +97,8 @@ def routes() -> list[Route]:
         Route("/label", judging.label, methods=["POST"]),
         Route("/judge", judging.question, methods=["GET"]),
         Route("/judge", judging.judged, methods=["POST"]),
-        Route("/page.css", _style),
-        Route("/page.js", _script),
-        Route("/theme.js", _theme),
-        Route("/htmx.js", _live_parts),
+        *file_routes(),
     ]
-
-
-async def _style(request: Request) -> Response:
-    del request
-    return Response(stylesheet(), media_type="text/css")
-
-
-async def _script(request: Request) -> Response:
-    del request
-    return Response(script(), media_type="text/javascript")
-
-
-async def _theme(request: Request) -> Response:
-    del request
-    return Response(theme_script(), media_type="text/javascript")
-
-
-async def _live_parts(request: Request) -> Response:
-    del request
-    return Response(live_parts(), media_type="text/javascript")
 
 
 async def _stopped(request: Request, error: Exception) -> Response:

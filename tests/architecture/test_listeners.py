@@ -14,6 +14,7 @@ from anyio.abc import SocketStream
 from starlette.applications import Starlette
 
 from minions_evals_mcp.bounded_connections import BoundedServer, ConnectionLimits
+from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.interop.logs.otlp_endpoint import OtlpServer, otlp_app
 from minions_evals_mcp.server.http import HttpServer
 from tests.hang import HANG_S
@@ -23,8 +24,12 @@ TIGHT = ConnectionLimits(connections=64, each=64, head_s=3.0)
 HALF_HEAD = b"POST /v1/traces HTTP/1.1\r\nhost: a\r\n"
 
 
+async def nothing_kept(_: Json) -> None:
+    """Take a request in and keep nothing."""
+
+
 def of_exporters() -> BoundedServer:
-    return OtlpServer(otlp_app({"traces": lambda _: None}), lambda: None, TIGHT)
+    return OtlpServer(otlp_app({"traces": nothing_kept}), lambda: None, TIGHT)
 
 
 def of_hosts() -> BoundedServer:

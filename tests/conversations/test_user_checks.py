@@ -7,7 +7,7 @@ import pytest
 from minions_evals_mcp.domain.conversations import Conversation, Ending, Turn, Withheld
 from minions_evals_mcp.scoring.conversations.languages import language_of
 from minions_evals_mcp.scoring.conversations.user_checks import user_faults
-from tests.bench.conversations.planted import KINDS
+from tests.bench.conversations.planted import KINDS, TOOLS, planted
 from tests.bench.conversations.scenes import Half
 from tests.bench.conversations.user_faults import caught, false_alarms
 
@@ -82,6 +82,25 @@ def test_a_script_says_what_its_author_wrote_but_must_not_tell_what_it_withholds
     assert kinds(("hi", "a"), ("How can I help you?", "b"), setup=setup) == []
     assert kinds(("hi", "a"), ("I dropped it", "b"), setup=setup) == [("withheld-volunteered", 2)]
     assert kinds(("hi", "how?"), ("I dropped it", "b"), setup=setup) == []
+
+
+def test_a_message_that_was_checked_before_is_not_checked_again() -> None:
+    turns = [
+        Turn(user=user, agent=agent) for user, agent in (ASKED, ("A1-220 [END]", "Thanks."), ("Call get_order.", ""))
+    ]
+    found = [user_faults(SETUP, turns, tools={"get_order"}, sound=sound) for sound in range(4)]
+    assert [[fault.turn for fault in faults] for faults in found] == [[2, 3], [2, 3], [3], []]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_turn_by_turn_the_same_faults_are_found_as_in_the_whole(seed: int) -> None:
+    for kind in KINDS:
+        made = planted("open", kind, seed)
+        whole = user_faults(made.setup, made.turns, made.ended, tools=TOOLS)
+        steps = [user_faults(made.setup, made.turns[: at + 1], tools=TOOLS, sound=at) for at in range(len(made.turns))]
+        found = [fault for faults in steps for fault in faults]
+        found = found or [*user_faults(made.setup, made.turns, made.ended, tools=TOOLS, sound=len(made.turns))]
+        assert tuple(found) == whole, kind
 
 
 @pytest.mark.parametrize(

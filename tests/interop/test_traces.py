@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.arrivals import held_by
 from minions_evals_mcp.interop.spans import spans_of
-from minions_evals_mcp.interop.traces import MOST_OPEN, ORPHANED_S, SETTLED_S, Traces
+from minions_evals_mcp.interop.telemetry.traces import MOST_OPEN, ORPHANED_S, SETTLED_S, Traces
 from minions_evals_mcp.ports import Arrived
 from tests.shared.agent.desk import Json
 from tests.shared.agent.traces import document, span, spoken

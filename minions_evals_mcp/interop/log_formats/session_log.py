@@ -9,10 +9,12 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.sample import Item, Recorded, SkippedSample
 from minions_evals_mcp.interop.logs.session_run import session_log, session_run
+from minions_evals_mcp.interop.telemetry.intake import Parts, Telemetry
 from minions_evals_mcp.sessions import claude, codex, gemini, opencode, telemetry
 from minions_evals_mcp.sessions.session import Session
 
@@ -46,21 +48,25 @@ def _read(name: str, path: Path) -> Iterator[Item]:
 
 
 def read_telemetry(path: Path) -> Iterator[Item]:
-    """One agent-run for each turn of a coding agent, from a file of OTLP log records (a document, or one a line)."""
-    turns = telemetry.EventTurns()
+    """An agent-run for each turn of a coding agent, or each trace, from a file of OTLP log records (a document, or one a line)."""
+    came = Telemetry()
     unknown: dict[str, int] = {}
+    host = version = ""
     for where, row in rows_of(path, frozenset({""})):
         try:
             read = telemetry.events_of(row)
         except ValueError as error:
             raise InvalidRecordError(str(error), where=where) from None
-        turns.add(read.events, now=0.0)
+        came.add(Parts(events=read.events, contents=read.contents), now=0.0)
+        host = host or next((event.host for event in read.events), "")
+        version = version or next((event.version for event in read.events), "")
         for name in read.unknown:
             unknown[name] = unknown.get(name, 0) + 1
-    sessions = turns.completed(now=0.0, at_once=True)
-    first = sessions[0] if sessions else Session("coding-agent")
+    runs = [over.run for over in came.settled(now=0.0, at_once=True) if over.run is not None]
+    first = Session(host or "coding-agent", version=version)
+    usage = obj(obj(obj(runs[0].get("fields") if runs else None).get("extra")).get("usage"))
+    first.use(next(iter(usage), None))
     yield session_log(first, TELEMETRY)
-    for session in sessions:
-        yield Recorded(session_run(session, TELEMETRY), str(path))
+    yield from (Recorded(run, str(path)) for run in runs)
     for name, number in unknown.items():
         yield from (SkippedSample(f"an event {name}") for _ in range(number))

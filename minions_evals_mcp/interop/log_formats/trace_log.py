@@ -17,7 +17,7 @@ from minions_evals_mcp.interop.logs.gathering import LogRow, gathered
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, Recorded, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import the_object
 from minions_evals_mcp.interop.spans import Span, raw_spans, span_of
-from minions_evals_mcp.interop.traces import Traces
+from minions_evals_mcp.interop.telemetry.traces import Traces
 from minions_evals_mcp.sessions.conversation import finite, without
 
 NAME = "otel"

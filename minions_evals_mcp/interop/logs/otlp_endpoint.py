@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from minions_evals_mcp.bounded_connections import BoundedServer, ConnectionLimits, own_bounds
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError, StoreError, UnsupportedError
 from minions_evals_mcp.interop.logs.otlp_requests import (
     JSON,
     LARGEST,
@@ -36,8 +36,8 @@ KINDS = {"json": JSON, "protobuf": PROTOBUF}
 """The formats of requests, by the names that configs give them."""
 
 
-Take = Callable[[Json], Rejected | None]
-"""Takes the document of a request in; raises `ValueError` saying what of it cannot be read."""
+Take = Callable[[Json], Awaitable[Rejected | None]]
+"""Takes the document of a request in; raises `ValueError` saying what of it cannot be read, `StoreError` where it cannot be kept now."""
 
 
 def _never() -> bool:
@@ -67,7 +67,9 @@ def otlp_app(
             try:
                 body = await _body(request)
                 encoding = request.headers.get("content-encoding", "").lower()
-                rejected = take(document(unpacked(body, encoding), kind, signal))
+                rejected = await take(document(unpacked(body, encoding), kind, signal))
+            except StoreError:
+                return _refused("The store cannot be written; send again later.", 503, {"Retry-After": AGAIN_S})
             except UnsupportedError as error:
                 return _refused(str(error), 415)
             except (BadInputError, InvalidRecordError, ValueError) as error:

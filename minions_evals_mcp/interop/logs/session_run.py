@@ -43,6 +43,7 @@ def session_run(session: Session, form: str) -> Json:
         "cost": session_cost(session),
         "status": "failed" if session.failure else "success",
         "errorMessage": session.failure,
+        "group": session.talk or None,
         "stopReason": session.ended or (None if session.answer or session.failure else "no answer"),
         "extra": finite(_beside(session, form)),
     }

@@ -43,7 +43,7 @@ class Receiver:
     formats: tuple[str, ...]
     held: HeldSpans
 
-    def take(self, document: Json) -> None:
+    async def take(self, document: Json) -> None:
         """Holds a request's spans."""
         for trace_id, span in told_spans(document):
             self.held.add(trace_id, span)

@@ -52,22 +52,28 @@ class Heard:
 
 
 def user_faults(
-    setup: Conversation, turns: Sequence[Turn], ended: Ending | None = None, *, tools: Collection[str] = ()
+    setup: Conversation,
+    turns: Sequence[Turn],
+    ended: Ending | None = None,
+    *,
+    tools: Collection[str] = (),
+    sound: int = 0,
 ) -> tuple[UserFault, ...]:
     """The faults of the user in those turns, in order; the last turn may lack its answer. `ended` is why it ended, if it has.
 
-    A script says what its author wrote: of its messages only those are faults that tell a withheld fact unasked.
+    The messages of the first `sound` turns were checked before and are not checked again. A script says what its author wrote: of
+    its messages only those are faults that tell a withheld fact unasked.
     """
     checks = (_volunteered,) if setup.player == "script" else CHECKS
-    found = [fault for heard in _messages(setup, turns, tools) for check in checks if (fault := check(heard))]
+    found = [fault for heard in _messages(setup, turns, tools, sound) for check in checks if (fault := check(heard))]
     if not found and ended == "user" and setup.player != "script":
         found += filter(None, [_early_stop(setup, turns)])
     return tuple(found)
 
 
-def _messages(setup: Conversation, turns: Sequence[Turn], tools: Collection[str]) -> Iterator[Heard]:
-    """The messages that a player chose: a fixed opening is the author's."""
-    for number, turn in enumerate(turns):
+def _messages(setup: Conversation, turns: Sequence[Turn], tools: Collection[str], sound: int) -> Iterator[Heard]:
+    """The messages from the turn `sound` on that a player chose: a fixed opening is the author's."""
+    for number, turn in enumerate(turns[sound:], sound):
         if number or turn.user != setup.opening:
             yield Heard(setup, turns[:number], turn.user, tools)
 

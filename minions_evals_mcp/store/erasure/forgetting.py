@@ -306,6 +306,7 @@ class _Erasure:
         self._update(db, "test_branch_execution", "rest", self.tombstone.execution, "created_at < ?", (until,))
         self._update(db, "inbox", "payload", self.tombstone.document, "sent_at < ?", (until,))
         self._update(db, "inbox", "result", self.tombstone.document, "sent_at < ? AND result IS NOT NULL", (until,))
+        db.execute("DELETE FROM telemetry WHERE came_at < ?", (until,))
         self._update(db, "outbox", "fields", self.tombstone.document, "created_at < ?", (until,))
         self._update(db, "event", "detail", self.tombstone.document, f"at < ? AND type <> '{FORGOTTEN}'", (until,))
         self._update(db, "failure_cause", "title", lambda _: self.tombstone.text, "last_at < ?", (until,))

@@ -71,9 +71,9 @@ class SimulatedUser:
                     yield begun
 
 
-def _unchecked(turns: Sequence[Turn], ended: Ending | None) -> tuple[UserFault, ...]:
+def _unchecked(turns: Sequence[Turn], ended: Ending | None, *, sound: int) -> tuple[UserFault, ...]:
     """A config's user is not checked: promptfoo's is not, either."""
-    del turns, ended
+    del turns, ended, sound
     return ()
 
 

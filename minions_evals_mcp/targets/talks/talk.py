@@ -61,8 +61,14 @@ class Player(Protocol):
 
 
 Answering = Callable[[Spoken], Awaitable[Observed | TargetErrored]]
-Checking = Callable[[Sequence[Turn], Ending | None], tuple[UserFault, ...]]
-"""Finds what the user did wrong: in turns so far, of which the last may lack its answer, and once it ended in the ending."""
+
+
+class Checking(Protocol):
+    """Finds what the user did wrong: in the turns so far, and once the conversation ended in the ending."""
+
+    def __call__(self, turns: Sequence[Turn], ended: Ending | None, *, sound: int) -> tuple[UserFault, ...]:
+        """The faults; the last turn may lack its answer. The messages of the first `sound` turns were checked before."""
+        ...
 
 
 class Surroundings(Protocol):
@@ -122,7 +128,7 @@ class Talk:
         ended = await self.ended_by()
         if isinstance(ended, TargetErrored):
             return ended
-        self.faults = self.faults or self.check(self.turns, self.ended)
+        self.faults = self.faults or self.check(self.turns, self.ended, sound=len(self.turns))
         await self.keep(self)
         return self._whole()
 
@@ -136,7 +142,7 @@ class Talk:
             self.ended = move.ending
             return None
         pending = Turn(user=move.text, agent="")
-        self.faults = self.check([*self.turns, pending], None)
+        self.faults = self.check([*self.turns, pending], None, sound=len(self.turns))
         if self.faults:  # the agent is not asked what follows from it
             self.turns.append(pending)
             self.ended = "user"

@@ -7,6 +7,7 @@ import gzip
 import json
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import httpx2
@@ -27,6 +28,7 @@ from agent.sources.otlp_judging import TraceJudging
 from agent.sources.otlp_traces import UNKNOWN, TraceIntake
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF
+from minions_evals_mcp.operations.engine import Engine
 from tests.agent.test_process import until
 from tests.shared.agent.desk import Desk, Json, record
 from tests.shared.agent.traces import document, span, spoken
@@ -55,18 +57,16 @@ def as_protobuf(said: Json) -> bytes:
     return ParseDict(copied, ExportTraceServiceRequest()).SerializeToString()
 
 
+def intake_on(engine: Engine) -> TraceIntake:
+    """An intake that keeps in the engine's store; nothing is asked of its agent but that."""
+    return TraceIntake(cast("Agent", SimpleNamespace(engine=engine)), TraceJudging())
+
+
 async def posted(
-    body: bytes,
-    kind: str,
-    *,
-    token: str | None = None,
-    intake: TraceIntake | None = None,
-    path: str = "/v1/traces",
-    **headers: str,
+    body: bytes, kind: str, *, intake: TraceIntake, token: str | None = None, path: str = "/v1/traces", **headers: str
 ) -> httpx2.Response:
     """What the endpoint answers."""
-    taking = intake or TraceIntake(cast("Agent", None), TraceJudging())  # the agent is asked only once a trace is whole
-    transport = httpx2.ASGITransport(app=otlp_app(taking, token))
+    transport = httpx2.ASGITransport(app=otlp_app(intake, token))
     async with httpx2.AsyncClient(transport=transport, base_url="http://x") as client:
         return await client.post(path, content=body, headers={"Content-Type": kind, **headers})
 
@@ -108,17 +108,17 @@ def test_traces_of_an_exporter_are_judged_by_the_rubric_and_a_fall_is_told_once(
 
 
 @pytest.mark.parametrize("encoding", ["", "gzip"])
-async def test_protobuf_and_json_say_the_same(encoding: str) -> None:
+async def test_protobuf_and_json_say_the_same(encoding: str, engine: Engine) -> None:
     for body, kind, answer in ((as_protobuf(trace(1)), PROTOBUF, b""), (json.dumps(trace(1)).encode(), JSON, b"{}")):
         packed = gzip.compress(body) if encoding else body
-        intake = TraceIntake(cast("Agent", None), TraceJudging())
+        intake = intake_on(engine)
         answered = await posted(packed, kind, intake=intake, **{"Content-Encoding": encoding})
         assert (answered.status_code, answered.content, answered.headers["content-type"]) == (200, answer, kind)
         (run,) = intake.whole()
         assert run["id"] == f"otel:{7919:032x}/{1:016x}"
 
 
-async def test_what_is_no_export_of_traces_is_refused_and_nothing_is_taken() -> None:
+async def test_what_is_no_export_of_traces_is_refused_and_nothing_is_taken(engine: Engine) -> None:
     bomb = gzip.compress(b"0" * (LARGEST + 1))
     cut = gzip.compress(json.dumps(trace(1)).encode())[:-9]
     damaged = json.dumps(document({"traceId": "a"})).encode()
@@ -132,14 +132,14 @@ async def test_what_is_no_export_of_traces_is_refused_and_nothing_is_taken() -> 
         (bomb, JSON, "gzip", 400), (cut, JSON, "gzip", 400), (b"{}", JSON, "br", 400), (b"x" * (LARGEST + 1), JSON, "", 400),
         (b"{}", "text/plain", "", 415),
     ):  # fmt: skip
-        intake = TraceIntake(cast("Agent", None), TraceJudging())
+        intake = intake_on(engine)
         answered = await posted(body, kind, intake=intake, **{"Content-Encoding": encoding})
         assert (answered.status_code, bool(answered.json()["message"])) == (status, True), body[:20]
         assert intake.whole() == []
 
 
-async def test_the_log_says_how_many_spans_came_and_what_they_lack() -> None:
-    intake = TraceIntake(cast("Agent", None), TraceJudging())
+async def test_the_log_says_how_many_spans_came_and_what_they_lack(engine: Engine) -> None:
+    intake = intake_on(engine)
     plain = document(span("1" * 16, "GET /", {"http.route": "/"}, trace="2" * 32))
     for said, event in (
         (trace(1), {"spans": 1, "of_agents": 1, "traces_waiting": 1, "log_level": "info"}),
@@ -153,12 +153,16 @@ async def test_the_log_says_how_many_spans_came_and_what_they_lack() -> None:
         assert told.items() >= {"event": "otlp-spans", **event}.items()
 
 
-async def test_a_token_is_asked_where_there_is_one_and_pages_are_refused() -> None:
+async def test_a_token_is_asked_where_there_is_one_and_pages_are_refused(engine: Engine) -> None:
     body = json.dumps(trace(1)).encode()
-    assert (await posted(body, JSON, token=TOKEN)).status_code == 401
-    assert (await posted(body, JSON, token=TOKEN, Authorization="Bearer other")).status_code == 401
-    assert (await posted(body, JSON, token=TOKEN, Authorization=f"Bearer {TOKEN}")).status_code == 200
-    assert (await posted(body, JSON, Origin="http://evil")).status_code == 403
+    assert (await posted(body, JSON, intake=intake_on(engine), token=TOKEN)).status_code == 401
+    assert (
+        await posted(body, JSON, intake=intake_on(engine), token=TOKEN, Authorization="Bearer other")
+    ).status_code == 401
+    assert (
+        await posted(body, JSON, intake=intake_on(engine), token=TOKEN, Authorization=f"Bearer {TOKEN}")
+    ).status_code == 200
+    assert (await posted(body, JSON, intake=intake_on(engine), Origin="http://evil")).status_code == 403
 
 
 def test_an_address_that_is_open_to_a_network_needs_a_token() -> None:
@@ -189,12 +193,12 @@ def _logs_protobuf(document_: Json) -> bytes:
 
 
 @pytest.mark.parametrize("host", LOGS)
-async def test_logs_of_a_coding_agent_are_taken_in_both_formats(host: str) -> None:
+async def test_logs_of_a_coding_agent_are_taken_in_both_formats(host: str, engine: Engine) -> None:
     made = plan(3)
     (logs,) = LOGS[host](made)
     runs: list[list[Json]] = []
     for body, kind in ((json.dumps(logs).encode(), JSON), (_logs_protobuf(logs), PROTOBUF)):
-        intake = TraceIntake(cast("Agent", None), TraceJudging())
+        intake = intake_on(engine)
         answered = await posted(body, kind, intake=intake, path="/v1/logs")
         assert answered.status_code == 200
         unread = ExportLogsServiceResponse.FromString(answered.content) if kind == PROTOBUF else answered.json()
@@ -205,33 +209,38 @@ async def test_logs_of_a_coding_agent_are_taken_in_both_formats(host: str) -> No
     assert asked == [{"input": turn.prompt} for turn in made.turns]
 
 
-async def test_what_is_not_taken_is_said_in_partial_success() -> None:
+async def test_what_is_not_taken_is_said_in_partial_success(engine: Engine) -> None:
     other: Json = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "hello"}}]}]}]}
-    answered = await posted(json.dumps(other).encode(), JSON, path="/v1/logs")
+    answered = await posted(json.dumps(other).encode(), JSON, intake=intake_on(engine), path="/v1/logs")
     said = answered.json()["partialSuccess"]
     assert (answered.status_code, said["rejectedLogRecords"]) == (200, "1")
-    assert said["errorMessage"].endswith("with a session's id: hello")
-    in_protobuf = await posted(_logs_protobuf(other), PROTOBUF, path="/v1/logs")
+    assert said["errorMessage"].endswith("left out: hello")
+    in_protobuf = await posted(_logs_protobuf(other), PROTOBUF, intake=intake_on(engine), path="/v1/logs")
     part = ExportLogsServiceResponse.FromString(in_protobuf.content).partial_success
     assert (part.rejected_log_records, part.error_message) == (1, said["errorMessage"])
     data: list[JsonValue] = [{} for _ in range(300)]
     points: Json = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"name": "x", "sum": {"dataPoints": data}}]}]}]}
     metrics = await posted(
-        ParseDict(points, ExportMetricsServiceRequest()).SerializeToString(), PROTOBUF, path="/v1/metrics"
+        ParseDict(points, ExportMetricsServiceRequest()).SerializeToString(),
+        PROTOBUF,
+        intake=intake_on(engine),
+        path="/v1/metrics",
     )
     assert ExportMetricsServiceResponse.FromString(metrics.content).partial_success.rejected_data_points == 300
-    spans = await posted(json.dumps(document(span("1" * 16, "GET /", {}, trace="2" * 32))).encode(), JSON)
+    spans = await posted(
+        json.dumps(document(span("1" * 16, "GET /", {}, trace="2" * 32))).encode(), JSON, intake=intake_on(engine)
+    )
     assert spans.json() == {"partialSuccess": {"rejectedSpans": "0", "errorMessage": UNKNOWN}}
 
 
-async def test_messages_as_openllmetry_writes_them_are_read() -> None:
+async def test_messages_as_openllmetry_writes_them_are_read(engine: Engine) -> None:
     attributes: Json = {
         "llm.request.type": "chat", "gen_ai.request.model": "m", "gen_ai.usage.prompt_tokens": 7, "gen_ai.usage.completion_tokens": 2,
         "gen_ai.prompt.0.role": "system", "gen_ai.prompt.0.content": "Be brief.",
         "gen_ai.prompt.1.role": "user", "gen_ai.prompt.1.content": '[{"type": "text", "text": "Where?"}]',
         "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Here.",
     }  # fmt: skip
-    intake = TraceIntake(cast("Agent", None), TraceJudging())
+    intake = intake_on(engine)
     sent = json.dumps(document(span("1" * 16, "openai.chat", attributes, trace="2" * 32))).encode()
     assert (await posted(sent, JSON, intake=intake)).json() == {}
     (run,) = intake.whole()

@@ -1,0 +1,1 @@
+"""Spans and log events of one turn, put together in whatever order they come."""
