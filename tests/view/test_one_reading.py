@@ -1,6 +1,6 @@
 """One reading: whoever is asked about a pair of runs and a benchmark's level says the same.
 
-The suite asks of 12 random histories, `python -m tests.view.test_one_reading 200` of so many.
+`python -m tests.view.test_one_reading 200` asks of so many random histories.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import anyio
 
 from tests.shared.engine.verdict_places import Stated, stated
 
-SEEDS = 12
+SEEDS = 40
 
 
 def apart(found: Stated) -> list[str]:
