@@ -54,6 +54,7 @@ COMMANDS = {
         "Show how far people and the model judge agree, and where.",
     ),
     "view": ("look.viewing:view", "Browse results and judge outputs in the browser."),
+    "live": ("look.live:live", "Follow production traces as they are judged."),
     "stats": ("look.history:stats", "Show a test case's pass rate, mean score and trend by day."),
     "history": ("look.history:history", "Show a test case's runs beside the expected output."),
     "accept": ("look.history:accept", "Accept an output as expected, or a run as the baseline."),
@@ -83,7 +84,7 @@ WORLD_COMMANDS = {
 SHOWN = {
     "Start": ("init", "demo", "doctor", "mcp"),
     "Run": ("run", "watch", "eval", "score", "world"),
-    "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
+    "Look": ("runs", "live", "diff", "report", "view", "classify", "history", "trend"),
     "Decide": ("audit", "compare", "approve", "lift", "prompt"),
     "People": ("judge", "people"),
     "Keep": ("import", "data", "db"),

@@ -78,6 +78,7 @@ NO_IDS = {
 ELSEWHERE = {
     "watch": "it goes on until it is interrupted; `run` has its arguments",
     "world serve": "it serves until it is interrupted; `world check` has its argument",
+    "live": "it goes on until it is interrupted, and filters by whole names",
     "forget": "what is erased is named whole: see below",
 }
 NO_ID = {
