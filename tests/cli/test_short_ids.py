@@ -85,7 +85,7 @@ NO_ID = {
     "fields", "other", "cases", "by", "reason", "key", "criteria", "judge", "judge_model", "target", "embedder", "triggered_by",
     "cluster", "min_score", "margin", "inline", "override_reason", "unseal", "columns", "code", "corrected", "why", "output",
     "name", "skills_at", "subject", "type", "format", "skill", "explain", "content", "purpose", "undecided", "source", "failure",
-    "case", "executions", "against", "prompt", "config", "benchmark", "fault", "with_", "without", "filter", "server",
+    "case", "executions", "against", "prompt", "config", "benchmark", "fault", "agent", "rubric", "tag", "model", "with_", "without", "filter", "server",
 }  # fmt: skip
 
 

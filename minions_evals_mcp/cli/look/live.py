@@ -10,7 +10,7 @@ import anyio
 from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
-from minions_evals_mcp.cli.telling import as_typed, tell
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.operations.views.production import (
     MOST_HOURS,
     Production,
@@ -92,9 +92,7 @@ def _show(page: Production, only: ProductionFilter, common: Common, *, once: boo
 def _lines(page: Production, only: ProductionFilter, *, once: bool) -> list[str]:
     if not page.ever:
         return [
-            as_typed(
-                "No production trace was judged yet: `minions-eval-agent run --otlp 127.0.0.1:4318 --otlp-rubric RUBRIC`"
-            )
+            "No production trace was judged yet. Next: minions-eval-agent run --otlp 127.0.0.1:4318 --otlp-rubric RUBRIC"
         ]
     lines = [f"Last {only.hours} {'hour' if only.hours == 1 else 'hours'}: {_counts_words(page.counts)}"]
     lines += [f"  {_series_words(series)}" for series in page.series]
