@@ -19,8 +19,10 @@ BINDING = re.compile(
 )
 LOOKED_UP = {"pysqlite3": "Zlib", "quickjs-ng": "MIT"}
 """Packages whose metadata names no licence, with that of the LICENSE file which they ship."""
-SHIPPED = {"htmx.org": ("minions_evals_mcp/view/templates/htmx.min.js", "0BSD", "https://htmx.org/")}
-"""Other people's files inside our wheel: where, under which licence (its text stands beside it), and where they come from."""
+SHIPPED: list[dict[str, str]] = json.loads(
+    (Path(__file__).parent.parent / "minions_evals_mcp/view/assets/origins.json").read_text("utf-8")
+)
+"""Other people's files inside our wheel: their package, version and licence (its text stands beside them), and where they come from."""
 
 
 def ran(*command: str, seconds: float = 120) -> tuple[int, str, str]:
@@ -41,19 +43,14 @@ def write_sbom(tools: Path, python: Path, folder: Path) -> str:
     told = json.loads(file.read_text("utf-8"))
     told["components"] += [
         {
-            "type": "library", "name": name, "version": shipped_version(path), "purl": f"pkg:npm/{name}@{shipped_version(path)}",
-            "bom-ref": name, "licenses": [{"license": {"id": licence}}],
+            "type": "library", "name": one["name"], "version": one["version"],
+            "purl": f"pkg:npm/{one['name'].replace('@', '%40')}@{one['version']}",
+            "bom-ref": one["name"], "licenses": [{"license": {"id": one["licence"]}}],
         }
-        for name, (path, licence, _) in SHIPPED.items()
+        for one in SHIPPED
     ]  # fmt: skip
     file.write_text(json.dumps(told, indent=2) + "\n", "utf-8")
     return f"{file}: {len(told['components'])} components"
-
-
-def shipped_version(path: str) -> str:
-    """The version that a shipped file says it is."""
-    said = re.search(r'version:"([0-9.]+)"', (Path(__file__).parent.parent / path).read_text("utf-8"))
-    return said[1] if said else sys.exit(f"{path} tells no version")
 
 
 def write_licences(tools: Path, python: Path, folder: Path) -> str:
@@ -69,8 +66,8 @@ def write_licences(tools: Path, python: Path, folder: Path) -> str:
             row["License"] = LOOKED_UP.get(row["Name"].lower(), "UNKNOWN")
         row["License"] = row["License"].strip().split("\n")[0]
     rows += [
-        {"License": licence, "Name": name, "URL": url, "Version": shipped_version(path)}
-        for name, (path, licence, url) in SHIPPED.items()
+        {"License": one["licence"], "Name": one["name"], "URL": one["url"], "Version": one["version"]}
+        for one in SHIPPED
     ]
     file = folder / "licences.json"
     file.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")

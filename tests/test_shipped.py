@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 import minions_evals_mcp
@@ -9,6 +11,7 @@ from minions_evals_mcp.shipped import shipped_folder
 from tests.shared.cli.terminal import Terminal
 
 PACKAGE = Path(minions_evals_mcp.__file__).parent
+LICENCES = {"0BSD": "Zero-Clause BSD", "MIT": "The MIT License", "OFL-1.1": "SIL Open Font License, Version 1.1"}
 
 
 def test_the_folders_hold_what_the_demo_and_the_skills_need() -> None:
@@ -16,10 +19,20 @@ def test_the_folders_hold_what_the_demo_and_the_skills_need() -> None:
     assert (shipped_folder("skills") / "hard-rules.md").is_file()
 
 
-def test_the_library_of_the_page_is_shipped_with_its_licence() -> None:
-    beside = PACKAGE / "view" / "templates"
-    assert 'version:"2.0.11"' in (beside / "htmx.min.js").read_text("utf-8")
-    assert (beside / "htmx.LICENSE").read_text("utf-8").startswith("Zero-Clause BSD")
+def test_the_files_of_others_that_pages_load_are_those_that_were_published_with_their_licences() -> None:
+    beside = PACKAGE / "view" / "assets"
+    origins = json.loads((beside / "origins.json").read_text("utf-8"))
+    named = {name: digest for one in origins for name, digest in one["files"].items()}
+    found = {file.name for file in beside.iterdir()} - {"origins.json"}
+    assert {name for name in found if not name.endswith(".LICENSE")} == set(named), "every file has its row"
+    for name, digest in named.items():
+        assert hashlib.sha256((beside / name).read_bytes()).hexdigest() == digest, name
+        assert (beside / f"{name.partition('.')[0]}.LICENSE").is_file(), name
+    for one in origins:
+        licence = (beside / f"{next(iter(one['files'])).partition('.')[0]}.LICENSE").read_text("utf-8")
+        assert LICENCES[one["licence"]] in licence
+        assert one["integrity"].startswith("sha512-")
+    assert sum((beside / name).stat().st_size for name in named if name.endswith(".woff2")) < 40_000
 
 
 def test_an_installed_package_uses_its_own_copy(tmp_path: Path) -> None:

@@ -81,11 +81,19 @@ WORLD_COMMANDS = {
     "show": ("world.show:show", "Show what agents did in the worlds of a run."),
     "serve": ("world.serve:serve", "Serve a world's tools over MCP, on stdio or HTTP."),
 }
+SUITE_COMMANDS = {
+    "from-traces": ("make.from_traces:from_traces", "Draft test cases from an agent's production traces."),
+}
 SHOWN = {
     "Start": ("init", "demo", "doctor", "mcp"),
     "Run": ("run", "watch", "eval", "score", "world"),
+<<<<<<< HEAD
     "Look": ("runs", "live", "diff", "report", "view", "classify", "history", "trend"),
     "Decide": ("audit", "compare", "approve", "lift", "prompt"),
+=======
+    "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
+    "Decide": ("audit", "suite", "compare", "approve", "lift", "prompt"),
+>>>>>>> main
     "People": ("judge", "people"),
     "Keep": ("import", "data", "db"),
 }
@@ -150,6 +158,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         ),
     ),
     "db": ("Maintain the store: check, back up, salvage, path.", DB_COMMANDS),
+    "suite": ("Make a suite of what you have.", SUITE_COMMANDS),
     "world": ("Mock, record or replay the tools that an agent uses.", WORLD_COMMANDS),
     "mcp": (
         "Register the MCP server with your host, such as Claude Code.",

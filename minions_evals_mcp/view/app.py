@@ -39,8 +39,9 @@ from minions_evals_mcp.view import (
 from minions_evals_mcp.view.door import HOST, METRICS, Guarded, Keys
 from minions_evals_mcp.view.parameters import engine_of
 from minions_evals_mcp.view.reading_cache import ReadingCache
-from minions_evals_mcp.view.rendering import live_parts, rendered, script, stylesheet, theme_script
+from minions_evals_mcp.view.rendering import rendered
 from minions_evals_mcp.view.runs_again import Start
+from minions_evals_mcp.view.served_files import file_routes
 from minions_evals_mcp.view.signed_in import SignedIn
 
 CLOSING_S = 1
@@ -101,13 +102,11 @@ def routes() -> list[Route]:
         Route("/label", judging.label, methods=["POST"]),
         Route("/judge", judging.question, methods=["GET"]),
         Route("/judge", judging.judged, methods=["POST"]),
-        Route("/page.css", _style),
-        Route("/page.js", _script),
-        Route("/theme.js", _theme),
-        Route("/htmx.js", _live_parts),
+        *file_routes(),
     ]
 
 
+<<<<<<< HEAD
 async def _metrics(request: Request) -> Response:
     return Response(await metrics_text(engine_of(request)), media_type=CONTENT_TYPE)
 
@@ -132,6 +131,8 @@ async def _live_parts(request: Request) -> Response:
     return Response(live_parts(), media_type="text/javascript")
 
 
+=======
+>>>>>>> main
 async def _stopped(request: Request, error: Exception) -> Response:
     assert isinstance(error, EvalsError)
     store = engine_of(request).config.named_db

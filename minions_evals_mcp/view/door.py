@@ -22,7 +22,7 @@ HOST = "127.0.0.1"
 METRICS = "/metrics"
 READING = frozenset({"GET", "HEAD"})
 POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none';"
+    "default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none';"
     " frame-ancestors 'none'"
 )
 GUARDED = {

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.domain.values import is_blank
-from minions_evals_mcp.engine.people.agreement import judges_agreement
+from minions_evals_mcp.engine.people.agreement import NothingAgreedError, judges_agreement
 from minions_evals_mcp.engine.people.draws import DRAWN, draw_labels
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, JudgeQuestion, hand_in, next_question, question_of
 from minions_evals_mcp.engine.people.persons import person_with_token
@@ -73,7 +73,13 @@ async def judged(request: Request) -> Response:
 async def agreement(request: Request) -> Response:
     """Returns how far people and the model judge agree on a benchmark's outputs, and where they do not."""
     engine = engine_of(request)
-    figures = await judges_agreement(engine, required(request, "id"))
+    try:
+        figures = await judges_agreement(engine, required(request, "id"))
+    except NothingAgreedError as error:
+        subject = error.benchmark
+        return rendered(
+            "nothing_agreed", ident=subject.id, title=subject.title, modelled=error.judged_by_model, drawn=DRAWN
+        )
     return rendered("agreement", found=figures, drawn=DRAWN, store=engine.config.named_db)
 
 

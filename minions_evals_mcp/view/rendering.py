@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from importlib.resources import files
 from urllib.parse import urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -22,7 +20,6 @@ from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.presentation import verdict_words
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.charts import changes, marks, timeline
-from minions_evals_mcp.report.charts.trend import chart_css
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.scoring.classification.classify import KNOWN_FROM
@@ -147,45 +144,3 @@ async def _pieces(page: str, rest: Callable[[], Awaitable[str]]) -> AsyncGenerat
     yield before
     yield await rest()
     yield after
-
-
-@cache
-def stylesheet() -> str:
-    """Returns how all pages look, in light and dark: as reports do, and what only pages have."""
-    shared = files("minions_evals_mcp.report").joinpath("templates/design.css").read_text("utf-8")
-    return chosen_theme("\n".join((shared, chart_css(), _own("page.css"))))
-
-
-_DARK = re.compile(r"@media \(prefers-color-scheme: dark\) \{\n(.*?)\n\}\n", re.DOTALL)
-"""A block for the dark theme: whole lines, its closing brace alone on the last."""
-
-
-def chosen_theme(css: str) -> str:
-    """The stylesheet with its dark theme where the system asks for it, or the reader chose it on the page."""
-    blocks = [match[1] for match in _DARK.finditer(css)]
-    dark = "\n".join(block.replace(":root", ':root[data-theme="dark"]') for block in blocks)
-    asked = _DARK.sub(lambda match: match[0].replace(":root", ':root:not([data-theme="light"])'), css)
-    scheme = ':root[data-theme="dark"] { color-scheme: dark; }\n:root[data-theme="light"] { color-scheme: light; }'
-    return f"{asked}\n{dark}\n{scheme}\n"
-
-
-@cache
-def script() -> str:
-    """Our one script: keys, what htmx is not told by attributes, the reader's time zone, and what a person has begun to write."""
-    return _own("page.js")
-
-
-@cache
-def theme_script() -> str:
-    """The script that sets the chosen theme before the page is painted."""
-    return _own("theme.js")
-
-
-@cache
-def live_parts() -> str:
-    """htmx as it is published, which exchanges parts of a page; its licence stands beside it."""
-    return _own("htmx.min.js")
-
-
-def _own(name: str) -> str:
-    return files("minions_evals_mcp.view").joinpath(f"templates/{name}").read_text("utf-8")

@@ -65,6 +65,8 @@ PAGES = {
     "audit": f"/audit?id={BENCHMARK.replace('/', '%2F')}",
     "trajectory": "/trajectory?run=job5&at=0.1",
     "prompts": "/prompts",
+    "judges": f"/agreement?id={BENCHMARK.replace('/', '%2F')}",
+    "run again": "/again?id=job5",
     "two runs": "/report?id=job5&compare=job4",
     MISSING: "/nothing",
 }

@@ -40,6 +40,7 @@ PAGES = {
     "sealed benchmark": "/benchmark?id=exam",
     "compared benchmark": "/benchmark?id=lifted",
     "branches benchmark": "/benchmark?id=moods",
+    "branches": "/ab?id=job26",
 }
 
 

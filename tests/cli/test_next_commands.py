@@ -77,4 +77,4 @@ def test_every_command_that_an_output_names_is_taken(at: Terminal) -> None:
                 waiting.append(line)
     assert not refused, "\n".join(refused)
     assert len(named) >= FEWEST, sorted(named)
-    assert named <= {*COMMANDS, "prompt", "people", "data", "db", "world"}
+    assert named <= {*COMMANDS, "prompt", "people", "data", "db", "world", "suite"}

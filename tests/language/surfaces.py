@@ -82,5 +82,5 @@ def _met() -> Iterator[tuple[str, str]]:
         if path.suffix == ".py":
             told = strings(path, docstrings=name.startswith(HELP))
             yield from ((f"{name}:{line}", text) for line, text in told if " " in text)
-        elif path.suffix in TEXTS and "htmx" not in path.name and "embedding" not in path.parts:
+        elif path.suffix in TEXTS and not {"assets", "embedding"} & set(path.parts):
             yield name, path.read_text("utf-8")

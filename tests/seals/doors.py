@@ -73,6 +73,9 @@ OF_COMMANDS: dict[str, Arguments] = {
     "what-changed": each("b", "open-b"),
     "calibrate": each("b"),
     "plan": each("b"),
+    "suite from-traces": (
+        ("--agent", "agent"), ("--agent", "agent", "--reader", "caller", "--json"), ("--agent", "agent", "--accept", "c8"),
+    ),
     "promote": (("run-v2:c8",), ("run-v2:8.1", "--corrected", "x"), ("v1/1",), ("TOLD:B:c8",)),
     "seal": ((), ("b",)),
     "rejudge": each("run-v1", "TOLD:A"),
@@ -159,6 +162,7 @@ OF_TOOLS: dict[str, list[dict[str, object]]] = {
     "run_ab_test": [
         {"testCaseId": "c1", "branches": BRANCHES}, {"benchmarkId": "b", "branches": BRANCHES},
     ],
+    "suite_from_traces": [{"agentId": "agent"}, {"agentId": "agent", "reader": "caller"}, {"agentId": "agent", "accept": ["c8"]}],
     "promote_failure": [{"id": one} for one in ("run-v2:c8", "TOLD:B:c8", "v1/1")],
     "get_statistics": [
         {"testCaseId": "c1", "executions": True, "detail": "full"}, {"testCaseId": "c4", "detail": "full"},
@@ -223,6 +227,10 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/page.js": ({},),
     "/theme.js": ({},),
     "/htmx.js": ({},),
+    "/trend.js": ({},),
+    "/uplot.js": ({},),
+    "/inter.woff2": ({},),
+    "/jetbrains-mono.woff2": ({},),
 }
 """The addresses of the page, each asked with what would have it show a sealed case."""
 

@@ -22,6 +22,10 @@ PAGES = (
     "/page.js",
     "/htmx.js",
     "/theme.js",
+    "/trend.js",
+    "/uplot.js",
+    "/inter.woff2",
+    "/jetbrains-mono.woff2",
     "/compare?run=a&run=b",
     "/nothing",
 )
@@ -104,7 +108,8 @@ def _assert_guarded(answer: httpx2.Response) -> None:
     assert answer.headers["content-security-policy"] == POLICY
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["referrer-policy"] == "same-origin"
-    assert answer.headers["cache-control"] == "no-store"
+    lasting = answer.headers["content-type"] == "font/woff2" and answer.status_code == 200
+    assert answer.headers["cache-control"] == ("private, max-age=604800" if lasting else "no-store")
     assert "unsafe" not in POLICY
 
 

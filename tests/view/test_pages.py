@@ -17,7 +17,7 @@ from tests.shared.report.hostile import NAME, PAYLOADS, hostile_runs
 from tests.shared.view.visitor import HOME, KEYS, visitor, waiting
 from tests.workshop import Json, answer, bench, benchmark, case, config_in, first, fleet, measured, opened, rubric, save
 
-OURS = ([("src", "/page.js")], [("src", "/htmx.js")], [("src", "/theme.js")])
+OURS = tuple([("src", f"/{name}.js")] for name in ("page", "htmx", "theme", "uplot", "trend"))
 
 
 class Markup(HTMLParser):

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import pairwise
 
 from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import JudgeLicence
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
@@ -27,6 +28,20 @@ from minions_evals_mcp.store.queries.report_units import titles
 SAME = 1e-9
 MOST_LEVELS = 5
 """So many scores are told apart in a table; of more, ranges are."""
+
+
+class NothingAgreedError(BadInputError):
+    """No output of the benchmark was judged by both; `judged_by_model` is false where no model judged any."""
+
+    def __init__(self, benchmark: Record[Benchmark], *, judged_by_model: bool) -> None:
+        super().__init__(
+            f"no output of {benchmark.id} was judged by a person and by a model.",
+            remedy=f"{Next('label', {'run_id': benchmark.id}, 'draws outputs that a model judged, for people to judge')}."
+            f" {Next('rejudge', {'run_id': 'RUN', 'judge': 'human'}, 'hands over all outputs of a run')}."
+            f" {Next('judge', reason='takes their judgments')}.",
+        )
+        self.benchmark = benchmark
+        self.judged_by_model = judged_by_model
 
 
 class RaterAnswer(Value):
@@ -125,7 +140,7 @@ class _Pair:
 async def judges_agreement(engine: Engine, benchmark_id: str, *, limit: int = 20) -> JudgesAgreement:
     """The agreement over all runs of the benchmark; at most `limit` disagreements, the widest first.
 
-    Raises `NotFoundError` without such a benchmark, `BadInputError` where no output was judged by both.
+    Raises `NotFoundError` without such a benchmark, `NothingAgreedError` where no output was judged by both.
     """
     agreed = await engine.store.read(partial(_agreement, benchmark_id=benchmark_id, limit=limit))
     at = engine.clock()
@@ -148,12 +163,7 @@ def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:
     rated = list(ratings(db, benchmark_id))
     pairs = _pairs(rated)
     if not pairs:
-        raise BadInputError(
-            f"no output of {benchmark_id} was judged by a person and by a model.",
-            remedy=f"{Next('label', {'run_id': benchmark_id}, 'draws outputs that a model judged, for people to judge')}."
-            f" {Next('rejudge', {'run_id': 'RUN', 'judge': 'human'}, 'hands over all outputs of a run')}."
-            f" {Next('judge', reason='takes their judgments')}.",
-        )
+        raise NothingAgreedError(benchmark, judged_by_model=any(not one.by_person for one in rated))
     apart = sorted((pair for pair in pairs if pair.distance > SAME), key=lambda pair: -pair.distance)
     shown = apart[:limit]
     by_criterion: dict[str, list[_Pair]] = {}

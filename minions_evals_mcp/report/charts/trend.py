@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -54,6 +55,25 @@ def trend_chart(
     return drawing(
         *parts, width=WIDTH, height=HEIGHT, kind="trend", label=None if link is not None else printable(label, 300)
     )
+
+
+def trend_figures(
+    points: Sequence[ReportTrendPoint], *, threshold: float | None, names: Mapping[str, str], levels: Mapping[str, float],
+    moved: Mapping[str, float], link: Link,
+) -> str:  # fmt: skip
+    """The same history as JSON for the page's script: places on the axis from 0 to 1, levels and by how much they moved."""
+    places = TimeAxis([point.at for point in points], 0, WIDTH).places
+    rows = [
+        {
+            "place": round(place / WIDTH, 6), "at": round(point.at.timestamp() * 1000), "score": point.score,
+            "interval": point.interval, "passed": point.passed, "total": point.total,
+            "version": None if point.version is None else printable(names.get(point.version, point.version), 80),
+            "newSeries": point.new_series, "isRegression": point.is_regression, "level": levels.get(point.run_id),
+            "moved": moved.get(point.run_id), "href": link(point),
+        }
+        for point, place in zip(points, places, strict=True)
+    ]  # fmt: skip
+    return json.dumps({"points": rows, "threshold": threshold})
 
 
 def _y(score: float) -> float:

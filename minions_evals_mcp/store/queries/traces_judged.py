@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from datetime import datetime
 
 from minions_evals_mcp.domain.values import to_millis
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.seals import sealed_outputs
 
 TAG = "otlp"
 """What a case bears that was made of a production trace."""
@@ -28,3 +31,23 @@ def has_agent_run(db: Db, prefix: str) -> bool:
     """Whether the store holds an agent-run whose id begins so."""
     query = "SELECT 1 FROM minion WHERE type = 'agent-run' AND id >= ? AND id < ? LIMIT 1"
     return db.execute(query, (prefix, prefix + "\U0010ffff")).fetchone() is not None
+
+
+def runs_of_agent(db: Db, agent_id: str, *, since: datetime | None, limit: int) -> list[str]:
+    """The ids of the newest runs of that agent, the newest first; those that a seal hides are left out."""
+    query = (
+        "SELECT k.id FROM agent_run_key k JOIN minion m ON m.id = k.id AND m.deleted_at IS NULL"
+        f" WHERE k.agent_id = ? AND k.at >= ? AND k.id NOT IN ({sealed_outputs}) ORDER BY k.at DESC, m.seq DESC LIMIT ?"
+    )
+    return [ident for (ident,) in db.execute(query, (agent_id, 0 if since is None else to_millis(since), limit))]
+
+
+def failed_verdicts(db: Db, agent_run_ids: Sequence[str]) -> dict[str, str]:
+    """By agent-run the reason of its newest verdict, where that failed it."""
+    rows = db.execute(
+        "SELECT r.agent_run_id, r.passed, f.rest ->> '$.description' FROM test_run r LEFT JOIN eval_failure f ON f.test_run_id = r.id"
+        " WHERE r.agent_run_id IN (SELECT value FROM json_each(?)) ORDER BY r.seq",
+        (json.dumps([*agent_run_ids]),),
+    )
+    newest = {ident: "" if passed else str(said or "it failed").partition("\n")[0] for ident, passed, said in rows}
+    return {ident: said for ident, said in newest.items() if said}

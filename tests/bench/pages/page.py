@@ -35,6 +35,7 @@ from tests.shared.view.visitor import visitor, waiting
 from tests.workshop import bench, config_in, fleet, opened
 
 TIMES = 9
+FILES = ("page.css", "page.js", "htmx.js", "theme.js")
 LIVE = 300
 PACE_S = 0.2
 SORTS = ("", "score", "-score", "case", "-case", "place", "-place")
@@ -161,10 +162,13 @@ def painted(at: Tab, page: Started, folder: Path) -> None:
     (folder / "static").mkdir()
     for name, address in (
         ("index.html", "/run?id=two"),
-        *((file, f"/{file}") for file in ("page.css", "page.js", "htmx.js", "theme.js")),
+        *((file, f"/{file}") for file in (*FILES, "inter.woff2", "jetbrains-mono.woff2")),
     ):
-        text = cast("str", at.ask_page(f"fetch({address!r}).then((one) => one.text())"))
-        (folder / "static" / name).write_text(text)
+        text = cast(
+            "list[int]",
+            at.ask_page(f"fetch({address!r}).then((one) => one.arrayBuffer()).then((one) => [...new Uint8Array(one)])"),
+        )
+        (folder / "static" / name).write_bytes(bytes(text))
     taken: dict[str, list[list[float]]] = {"ours": [], "static": []}
     with static(folder / "static") as home:
         for _ in range(TIMES):

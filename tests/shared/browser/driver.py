@@ -28,9 +28,18 @@ FLAGS = (
 )  # fmt: skip
 ABOVE_STANDARD = 10
 """The pipe's ends are moved above the descriptors under which Chromium reads (3) and writes (4) DevTools messages."""
-CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38, "ArrowDown": 40} | {
-    one: ord(one.upper()) for one in "0123456789?/jk[]ugzef"
-}
+CODES = {
+    "Tab": 9,
+    "Enter": 13,
+    "Escape": 27,
+    " ": 32,
+    "ArrowLeft": 37,
+    "ArrowUp": 38,
+    "ArrowRight": 39,
+    "ArrowDown": 40,
+    "+": 187,
+    "-": 189,
+} | {one: ord(one.upper()) for one in "0123456789?/jk[]ugzef"}
 CANARY = "window.owned || document.title === 'owned' || document.body.id === 'owned'"
 Told = dict[str, object]
 

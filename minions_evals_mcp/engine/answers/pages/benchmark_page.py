@@ -43,13 +43,16 @@ class ByWhat(Value):
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkPage:
-    """A benchmark; `side` is its newest run, None where none has ended. `moved` are runs at which it moved to another level."""
+    """A benchmark; `side` is its newest run, None where none has ended. `levels` has the level of each run, `moved` by how much
+    it moved where a level began.
+    """
 
     record: Record[Benchmark]
     side: Side | None
     points: tuple[ReportTrendPoint, ...]
     names: dict[str, str]
-    moved: frozenset[str]
+    levels: dict[str, float]
+    moved: dict[str, float]
     versions: tuple[ByWhat, ...]
     targets: tuple[ByWhat, ...]
     decided: tuple[Decided, ...]
@@ -61,7 +64,7 @@ async def read_benchmark_page(engine: Engine, ident: str) -> BenchmarkPage:
     record, newest, uses = await engine.store.read(partial(_benchmark, ident=ident))
     if newest is None:
         decided = await engine.store.read(partial(newest_decisions, limit=DECISIONS, benchmark_id=ident))
-        return BenchmarkPage(record, None, (), {}, frozenset(), (), (), decided, uses)
+        return BenchmarkPage(record, None, (), {}, {}, {}, (), (), decided, uses)
     side = await read_side(engine, newest, causes=False)
     points = await engine.store.read(partial(history, summary=side.summary))
     return await engine.store.read(partial(_page, record=record, side=side, points=points))
@@ -74,12 +77,14 @@ def _benchmark(db: Db, *, ident: str) -> tuple[Record[Benchmark], str | None, Be
 
 def _page(db: Db, *, record: Record[Benchmark], side: Side, points: tuple[ReportTrendPoint, ...]) -> BenchmarkPage:
     names = version_names(db, (point.version for point in points))
+    levels = read_levels(db, record.id)
     return BenchmarkPage(
         record=record,
         side=side,
         points=points,
         names=names,
-        moved=read_levels(db, record.id).moved,
+        levels={run_id: levels.starts[place].score for run_id, place in levels.place.items()},
+        moved={start.run_id: start.delta for start in levels.starts if start.delta is not None},
         versions=_grouped(points, [named(names, point.version) for point in points]),
         targets=_grouped(points, [_target(db, point.run_id) for point in points]),
         decided=newest_decisions(db, limit=DECISIONS, benchmark_id=record.id),
