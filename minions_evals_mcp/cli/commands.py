@@ -87,13 +87,8 @@ SUITE_COMMANDS = {
 SHOWN = {
     "Start": ("init", "demo", "doctor", "mcp"),
     "Run": ("run", "watch", "eval", "score", "world"),
-<<<<<<< HEAD
     "Look": ("runs", "live", "diff", "report", "view", "classify", "history", "trend"),
-    "Decide": ("audit", "compare", "approve", "lift", "prompt"),
-=======
-    "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
     "Decide": ("audit", "suite", "compare", "approve", "lift", "prompt"),
->>>>>>> main
     "People": ("judge", "people"),
     "Keep": ("import", "data", "db"),
 }

@@ -106,33 +106,10 @@ def routes() -> list[Route]:
     ]
 
 
-<<<<<<< HEAD
 async def _metrics(request: Request) -> Response:
     return Response(await metrics_text(engine_of(request)), media_type=CONTENT_TYPE)
 
 
-async def _style(request: Request) -> Response:
-    del request
-    return Response(stylesheet(), media_type="text/css")
-
-
-async def _script(request: Request) -> Response:
-    del request
-    return Response(script(), media_type="text/javascript")
-
-
-async def _theme(request: Request) -> Response:
-    del request
-    return Response(theme_script(), media_type="text/javascript")
-
-
-async def _live_parts(request: Request) -> Response:
-    del request
-    return Response(live_parts(), media_type="text/javascript")
-
-
-=======
->>>>>>> main
 async def _stopped(request: Request, error: Exception) -> Response:
     assert isinstance(error, EvalsError)
     store = engine_of(request).config.named_db
