@@ -87,7 +87,7 @@ SUITE_COMMANDS = {
 SHOWN = {
     "Start": ("init", "demo", "doctor", "mcp"),
     "Run": ("run", "watch", "eval", "score", "world"),
-    "Look": ("runs", "live", "diff", "report", "view", "classify", "history", "trend"),
+    "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
     "Decide": ("audit", "suite", "compare", "approve", "lift", "prompt"),
     "People": ("judge", "people"),
     "Keep": ("import", "data", "db"),
@@ -145,6 +145,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
             "forget",
             "conversations",
             "outbox",
+            "live",
             "stats",
             "what-changed",
             "scorecard",
