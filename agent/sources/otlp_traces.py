@@ -44,6 +44,8 @@ NO_EVENT = (
 UNKNOWN = "no trace is read: none says gen_ai.operation.name (invoke_agent, chat, …) or openinference.span.kind (AGENT, LLM, …)"
 ASKED = 80
 """The characters of the question that stand in a trace's title."""
+WATCHED_EVERY_S = 5.0
+"""A fall of the pass rate is looked for so often."""
 WINDOW, LEAST = 50, 10
 """An alert looks at so many of the newest verdicts, once there are so many."""
 
@@ -82,6 +84,7 @@ class TraceIntake:
         self._taken = 0
         self._capped = False
         self._came = SpansCame()
+        self._watched_at = 0.0
 
     @property
     def engine(self) -> Engine:
@@ -153,6 +156,7 @@ class TraceIntake:
             await surely(self._agent, partial(self._end, over), doing="otlp")
         if self._judging.alert_below is not None:
             await surely(self._agent, self._alert, doing="otlp-alert")
+        await surely(self._agent, self._watch, doing="otlp-fall")
 
     async def _end(self, over: Settled) -> None:
         """Send what is whole, then drop its parts: whoever is killed between both sends the same message again, which is one."""
@@ -219,18 +223,39 @@ class TraceIntake:
         passed = sum(held for _, held in verdicts)
         if len(verdicts) < LEAST or passed >= least * len(verdicts):
             return
-        now = engine.clock()
-        key = f"otlp-alert:{now.date().isoformat()}"
         newest = next(ident for ident, held in verdicts if not held)
         words = f"{passed} of the newest {len(verdicts)} production traces passed, under {least:.0%}."
+        key = f"otlp-alert:{engine.clock().date().isoformat()}"
+        await self._tell(key, words, newest, {"passed": passed, "judged": len(verdicts)})
+
+    async def _watch(self) -> None:
+        """Tells of a fall of the pass rate, once, whatever its level was; then another level is learnt."""
+        now = anyio.current_time()
+        if now - self._watched_at < WATCHED_EVERY_S:
+            return
+        self._watched_at = now
+        fall = await agent_work.fall_of_traces(self._agent.engine)
+        if fall is None:
+            return
+        seen = fall.seen
+        words = (
+            f"The pass rate of production traces fell from {seen.before:.1%} to {seen.after:.1%}. Most likely it began"
+            f" {seen.seen_at - seen.began_at} verdicts ago."
+        )
+        figures: Json = {"before": seen.before, "after": seen.after, "verdicts": seen.seen_at - seen.began_at}
+        await self._tell(fall.key, words, fall.test_run_id, figures)
+
+    async def _tell(self, key: str, words: str, test_run_id: str, figures: Json) -> None:
+        """Asks for somebody to look, once under the key."""
+        now = self._agent.engine.clock()
         task = Task(
             title="Investigate production traces", description=words, priority="high", created_by=EVAL_AGENT, created_at=now,
-            context_ref=ContextRef(type="test-run", id=newest),
+            context_ref=ContextRef(type="test-run", id=test_run_id),
         )  # fmt: skip
-        telling = message("traces-degraded", {"passed": passed, "judged": len(verdicts), "testRunId": newest}, at=now)
+        telling = message("traces-degraded", {**figures, "testRunId": test_run_id}, at=now)
 
         def tell(db: Db) -> None:
             queue(db, f"{key}:task", task, key=f"{key}:task", at=now)
             queue(db, f"{key}:message", telling, key=f"{key}:message", at=now)
 
-        await engine.store.write(tell)
+        await self._agent.engine.store.write(tell)

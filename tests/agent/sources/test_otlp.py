@@ -23,6 +23,7 @@ from pydantic import JsonValue
 from structlog.testing import capture_logs
 
 from agent.daemon import Agent
+from agent.settings import Working
 from agent.sources.otlp_http import bound, otlp_app
 from agent.sources.otlp_judging import TraceJudging
 from agent.sources.otlp_traces import UNKNOWN, TraceIntake
@@ -59,7 +60,7 @@ def as_protobuf(said: Json) -> bytes:
 
 def intake_on(engine: Engine) -> TraceIntake:
     """An intake that keeps in the engine's store; nothing is asked of its agent but that."""
-    return TraceIntake(cast("Agent", SimpleNamespace(engine=engine)), TraceJudging())
+    return TraceIntake(cast("Agent", SimpleNamespace(engine=engine, rhythm=Working().rhythm())), TraceJudging())
 
 
 async def posted(
