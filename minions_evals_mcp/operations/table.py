@@ -412,7 +412,10 @@ TABLE: Mapping[str, Operation] = {
         "approve_prompt_version",
         cli=Offer(
             "approve",
-            names={"prompt_version_ref": "VERSION", "comparison_id": "comparison", "decided_by": "by"},
+            names={
+                "prompt_version_ref": "VERSION", "comparison_id": "comparison", "benchmark_ids": "benchmark",
+                "decided_by": "by",
+            },
             left_out={
                 "decision": "an option of its own refuses; a command of its own names the version in use",
                 "decided_by_type": _KNOWN_SPEAKER,
