@@ -28,6 +28,7 @@ from minions_evals_mcp.interop.telemetry.settled import Settled
 from minions_evals_mcp.interop.telemetry.traces import kind_of
 from minions_evals_mcp.messages.send_message import FROM_TRACES, Letter, keep_unreadable, send_message
 from minions_evals_mcp.operations import agent_work
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.sessions.telemetry import Read
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -41,6 +42,8 @@ NO_EVENT = (
     " or GenAI events with the ids of their trace and span; left out"
 )
 UNKNOWN = "no trace is read: none says gen_ai.operation.name (invoke_agent, chat, …) or openinference.span.kind (AGENT, LLM, …)"
+ASKED = 80
+"""The characters of the question that stand in a trace's title."""
 WATCHED_EVERY_S = 5.0
 """A fall of the pass rate is looked for so often."""
 WINDOW, LEAST = 50, 10
@@ -64,6 +67,12 @@ class SpansCame:
             log.info("otlp-spans", **counted)
 
 
+def _title(fields: Json) -> str:
+    """The agent and the beginning of what it was asked."""
+    asked = " ".join(text for text in obj(fields.get("inputs")).values() if isinstance(text, str))
+    return f"{fields.get('agentId')}: {' '.join(asked.split())[:ASKED] or 'a trace without a text input'}"
+
+
 class TraceIntake:
     """Spans and log events in, agent-runs out: kept in the store until their turn is whole, then sent as messages."""
 
@@ -76,6 +85,11 @@ class TraceIntake:
         self._capped = False
         self._came = SpansCame()
         self._watched_at = 0.0
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the agent that judges."""
+        return self._agent.engine
 
     async def vet(self) -> None:
         """Raises `BadInputError` where the rubric that is to judge does not exist."""
@@ -180,7 +194,7 @@ class TraceIntake:
         case_id = f"{run_id}:judged"
         inputs: JsonValue = obj(wire.get("fields")).get("inputs", {})
         fields: Json = {
-            "name": f"trace {run_id}", "inputs": inputs, "rubricId": self._judging.rubric_id, "extra": {"agentRunId": run_id},
+            "name": _title(obj(wire.get("fields"))), "inputs": inputs, "rubricId": self._judging.rubric_id, "extra": {"agentRunId": run_id},
         }  # fmt: skip
         case = record_from_wire(
             {"id": case_id, "type": "test-case", "tags": [traces_judged.TAG], "fields": fields},

@@ -30,9 +30,9 @@ from agent.sources.otlp_traces import UNKNOWN, TraceIntake
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF
 from minions_evals_mcp.operations.engine import Engine
-from tests.agent.test_process import until
 from tests.shared.agent.desk import Desk, Json, record
 from tests.shared.agent.traces import document, span, spoken
+from tests.shared.agent.waiting import until
 from tests.shared.interop.session_shapes import LOGS, plan
 
 TOKEN = "a-token-of-the-exporters"
