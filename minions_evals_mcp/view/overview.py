@@ -11,16 +11,20 @@ from starlette.responses import RedirectResponse, Response
 from minions_evals_mcp.engine.answers.overview import read_overview
 from minions_evals_mcp.engine.answers.run_list import read_changes, read_runs
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.views.production import read_production
 from minions_evals_mcp.report.sentences import KIND_OF_RUN, STATE_SIGNS
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.pages import page_lists
 from minions_evals_mcp.store.queries.pages.page_lists import RunFilter
+from minions_evals_mcp.store.queries.pages.production import count_judged_traces
 from minions_evals_mcp.view.parameters import engine_of, named, page_number
 from minions_evals_mcp.view.rendering import part, rendered, unless_seen
 
 PAGE = 50
 NEWEST = 10
 IN_PROGRESS = ("running", "awaiting-judgments")
+PRODUCTION = "production"
+"""The kind of runs that judge production traces."""
 
 
 async def overview(request: Request) -> Response:
@@ -30,6 +34,7 @@ async def overview(request: Request) -> Response:
         "overview",
         running=await read_runs(engine, skip=0, limit=NEWEST, only=RunFilter(states=IN_PROGRESS)),
         found=await read_overview(engine, skip=(page - 1) * PAGE, limit=PAGE),
+        production=await read_production(engine),
         page=page,
         size=PAGE,
     )
@@ -48,7 +53,8 @@ async def runs(request: Request) -> Response:
     lines = await read_runs(engine, skip=(page - 1) * PAGE, limit=PAGE, only=only)
     subject = only.subject_id or ""
     titles = await engine.store.read(partial(report_units.titles, idents=[subject]))
-    query = {"of": subject, "kind": only.kind, "state": "".join(only.states[:1]), "q": only.text}
+    query = {"of": subject, "kind": named(request, "kind"), "state": "".join(only.states[:1]), "q": only.text}
+    of_traces = 0 if only.of_traces or query["kind"] else await engine.store.read(count_judged_traces)
     return rendered(
         "runs",
         runs=lines,
@@ -58,16 +64,19 @@ async def runs(request: Request) -> Response:
         size=PAGE,
         query={name: value for name, value in query.items() if value},
         title=titles.get(subject, subject),
+        of_traces=of_traces,
     )
 
 
 def _asked(request: Request) -> RunFilter:
     kind, state = named(request, "kind"), named(request, "state")
-    if kind and kind not in KIND_OF_RUN:
-        raise BadInputError(f"there is no kind of run {kind[:40]!r}.", remedy=f"Choose {', '.join(KIND_OF_RUN)}.")
+    if kind and kind not in (kinds := [*KIND_OF_RUN, PRODUCTION]):
+        raise BadInputError(f"there is no kind of run {kind[:40]!r}.", remedy=f"Choose {', '.join(kinds)}.")
     if state and state not in STATE_SIGNS:
         raise BadInputError(f"there is no state {state[:40]!r}.", remedy=f"Choose {', '.join(STATE_SIGNS)}.")
-    return RunFilter((state,) if state else (), named(request, "of") or None, kind, named(request, "q").strip())
+    subject, text, of_traces = named(request, "of") or None, named(request, "q").strip(), kind == PRODUCTION
+    unsaid = None if subject or text else False  # who looks for one finds those of traces too
+    return RunFilter((state,) if state else (), subject, "" if of_traces else kind, text, of_traces or unsaid)
 
 
 async def compare(request: Request) -> Response:

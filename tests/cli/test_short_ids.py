@@ -78,6 +78,7 @@ NO_IDS = {
 ELSEWHERE = {
     "watch": "it goes on until it is interrupted; `run` has its arguments",
     "world serve": "it serves until it is interrupted; `world check` has its argument",
+    "live": "it goes on until it is interrupted, and filters by whole names",
     "suite from-traces": "it accepts the drafts that it made: tests/discovery",
     "forget": "what is erased is named whole: see below",
 }
@@ -87,6 +88,7 @@ NO_ID = {
     "name", "skills_at", "subject", "type", "format", "skill", "explain", "content", "purpose", "undecided", "source", "failure",
     "case", "executions", "against", "agent", "dimension",
     "accept", "prompt", "config", "benchmark", "fault", "with_", "without", "filter", "server",
+    "rubric", "tag", "model",
 }  # fmt: skip
 
 

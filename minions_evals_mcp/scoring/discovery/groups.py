@@ -17,7 +17,7 @@ ALIKE_FROM = 0.8
 """The cosine from which two requests ask the same that name nothing."""
 SAME_KIND_FROM = 0.75
 """The cosine from which two names of what went wrong mean the same."""
-_IDENTIFIER = re.compile(r"(?<![\w.,])(?=[\w-]*\d)[\w-]{3,}(?![\w])")
+_IDENTIFIER = re.compile(r"(?<![\w.,])(?=[\w-]{0,64}?\d)[\w-]{3,}+")
 
 
 def by_kind(readings: Iterable[TraceReading]) -> dict[tuple[str, str], list[TraceReading]]:

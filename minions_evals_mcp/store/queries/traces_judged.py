@@ -12,6 +12,8 @@ from minions_evals_mcp.store.seals import sealed_outputs
 
 TAG = "otlp"
 """What a case bears that was made of a production trace."""
+FALL_TOLD = "otlp-fall:"
+"""How the ids begin of what is told about a fall: the number of the test-run follows."""
 _OURS = "m.type = 'test-case' AND m.tags = '[\"otlp\"]'"
 
 
@@ -25,6 +27,24 @@ def newest_verdicts(db: Db, limit: int) -> list[tuple[str, bool]]:
     """The newest test-runs of such cases and whether they passed, the newest first."""
     query = f"SELECT r.id, r.passed FROM test_run r JOIN minion m ON m.id = r.test_case_id WHERE {_OURS} ORDER BY r.seq DESC LIMIT ?"
     return [(ident, bool(passed)) for ident, passed in db.execute(query, (limit,))]
+
+
+def verdicts_after(db: Db, seq: int, limit: int) -> list[tuple[int, str, bool]]:
+    """The newest test-runs of such cases after that one, each with its number and whether it passed, the oldest first."""
+    query = (
+        f"SELECT r.seq, r.id, r.passed FROM test_run r JOIN minion m ON m.id = r.test_case_id WHERE {_OURS} AND r.seq > ?"
+        " ORDER BY r.seq DESC LIMIT ?"
+    )
+    return [
+        (number, ident, bool(passed)) for number, ident, passed in reversed(db.execute(query, (seq, limit)).fetchall())
+    ]
+
+
+def last_fall(db: Db) -> int:
+    """The number of the newest test-run at which a fall of their pass rate was told; 0 where none was."""
+    begins = len(FALL_TOLD) + 1
+    query = f"SELECT max(CAST(substr(id, {begins}) AS INTEGER)) FROM outbox WHERE id >= ? AND id < ?"
+    return int(db.execute(query, (FALL_TOLD, f"{FALL_TOLD[:-1]};")).fetchone()[0] or 0)
 
 
 def has_agent_run(db: Db, prefix: str) -> bool:

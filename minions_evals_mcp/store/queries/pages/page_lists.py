@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import OutboxRow
+from minions_evals_mcp.store.jobs import OF_TRACES
 from minions_evals_mcp.store.queries.pages.case_strip import unit_of
 from minions_evals_mcp.store.rows import WHOLE
 
@@ -59,12 +60,16 @@ _RUN = (
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs are listed: of those states, of that subject and kind, and with that text in title, version, target or key."""
+    """The runs that are listed: of those states, of that subject and kind, and with that text in title, version, target or key.
+
+    `of_traces`: only those that judge production traces, or only the others.
+    """
 
     states: Sequence[str] = ()
     subject_id: str | None = None
     kind: str = ""
     text: str = ""
+    of_traces: bool | None = None
 
 
 ALL_RUNS = RunFilter()
@@ -73,6 +78,7 @@ _WHERE = (
     " AND (? = '' OR j.kind = ?) AND (? = '' OR instr(lower(coalesce(m.title, j.subject_id) || ' ' || j.key || ' ' || j.id || ' '"
     " || coalesce(json_extract(j.spec, '$.request.promptVersionRef'), '') || ' '"
     " || coalesce(json_extract(j.spec, '$.request.target'), '')), ?) > 0)"
+    f" AND (? IS NULL OR ? = ({OF_TRACES}))"
 )
 
 
@@ -88,9 +94,20 @@ def count_runs(db: Db, only: RunFilter = ALL_RUNS) -> int:
     return db.execute(query, _asked(only)).fetchone()[0]
 
 
-def _asked(only: RunFilter) -> tuple[str | None, ...]:
+def _asked(only: RunFilter) -> tuple[str | bool | None, ...]:
     states, text = json.dumps([*only.states]), only.text.lower()
-    return states, states, only.subject_id, only.subject_id, only.kind, only.kind, text, text
+    return (
+        states,
+        states,
+        only.subject_id,
+        only.subject_id,
+        only.kind,
+        only.kind,
+        text,
+        text,
+        only.of_traces,
+        only.of_traces,
+    )
 
 
 def in_order(db: Db, *, idents: Sequence[str]) -> list[str]:
