@@ -56,6 +56,7 @@ PAGES = {
     "finished run": "/run?id=job5",
     "run in progress": "/run?id=job11",
     "case": "/case?run=job5&at=1.1",
+    "case that passed": "/case?run=job1&at=1.1",
     "failures": "/failures",
     "outbox": "/outbox",
     "queue": "/judge",
