@@ -15,6 +15,7 @@ from execnet import XSpec
 from hypothesis import HealthCheck, settings
 
 from minions_evals_mcp.engine.context import Engine
+from tests.shared.cli.clerk import CLERKS, UNMEASURED_CLERKS
 from tests.shared.cli.installed import SESSION, python_of_workers
 from tests.shared.cli.standby import STANDBYS, UNMEASURED
 from tests.shared.store.small_store import make as small_store_made
@@ -93,5 +94,7 @@ def small_store(_small_store_once: Path, tmp_path: Path) -> Path:
 def _standbys_ended() -> Generator[None]:
     yield
     SESSION.close()
+    CLERKS.ended()
+    UNMEASURED_CLERKS.ended()
     STANDBYS.ended()
     UNMEASURED.ended()

@@ -8,15 +8,76 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-FOLDER = Path(sys.prefix) / "minions-evals-node"
-MODULES = FOLDER / "node_modules"
-WANTED = Path(__file__).parent / "node" / "package.json"
-INSTALL_S = 300
+INSTALL_S = 600
+
+
+@dataclass(frozen=True, slots=True)
+class NodePrograms:
+    """Programs of one package.json, in a folder of their own beside the Python environment; `command` installs them."""
+
+    name: str
+    wanted: Path
+    command: str
+    placed: tuple[str, ...] = ()
+    """Packages whose own script puts their program in place; no other script is run."""
+
+    @property
+    def folder(self) -> Path:
+        """Where they are installed."""
+        return Path(sys.prefix) / self.name
+
+    @property
+    def modules(self) -> Path:
+        """Their `node_modules`."""
+        return self.folder / "node_modules"
+
+    def is_installed(self) -> bool:
+        """Whether they are there in the wanted versions."""
+        kept = self.folder / "package.json"
+        return self.modules.is_dir() and kept.is_file() and kept.read_bytes() == self.wanted.read_bytes()
+
+    def require(self) -> Path:
+        """The folder of Node; skips the test where Node or the programs are not installed."""
+        node_home = node_folder()
+        if node_home is None or not self.is_installed():
+            pytest.skip(f"the Node programs are not installed: {self.command} (it needs npm's registry)")
+        return node_home
+
+    def install(self) -> None:
+        """Installs them; exit 1 where npm's registry cannot be reached, which is no fault of the code."""
+        node_home = node_folder()
+        if node_home is None:
+            sys.exit("There is no Node here: pip install -e '.[dev]' brings one.")
+        if self.is_installed():
+            return
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / "package.json").unlink(missing_ok=True)  # first: a test that looks meanwhile skips
+        shutil.rmtree(self.modules, ignore_errors=True)
+        npm = node_home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        place = self.folder / "wanted"
+        place.mkdir(exist_ok=True)
+        shutil.copy(self.wanted, place)
+        program = ["env", f"PATH={node_home / 'bin'}:/usr/bin:/bin", "node", str(npm)]
+        steps = [[*program, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]]
+        if self.placed:
+            steps.append([*program, "rebuild", "--loglevel=error", *self.placed])
+        for step in steps:
+            if subprocess.run(step, cwd=place, check=False, timeout=INSTALL_S).returncode:
+                sys.exit("The Node programs could not be installed; tests that need them skip.")
+        (place / "node_modules").rename(self.modules)
+        shutil.copy(self.wanted, self.folder)
+
+
+CLIENTS = NodePrograms(
+    "minions-evals-node", Path(__file__).parent / "node" / "package.json", "python -m tests.node_clients"
+)
+MODULES = CLIENTS.modules
 
 
 def node_folder() -> Path | None:
@@ -27,47 +88,8 @@ def node_folder() -> Path | None:
 
 def node() -> str:
     """The `node` program; skips the test where the Node programs are not installed."""
-    folder = node_folder()
-    if folder is None or not is_installed():
-        pytest.skip("the Node programs are not installed: python -m tests.node_clients (it needs npm's registry)")
-    return str(folder / "bin" / "node")
-
-
-def is_installed() -> bool:
-    """Whether the programs are there in the wanted versions."""
-    kept = FOLDER / "package.json"
-    return MODULES.is_dir() and kept.is_file() and kept.read_bytes() == WANTED.read_bytes()
-
-
-def main() -> None:
-    """Installs them; exit 1 where npm's registry cannot be reached, which is no fault of the code."""
-    folder = node_folder()
-    if folder is None:
-        sys.exit("There is no Node here: pip install -e '.[dev]' brings one.")
-    if is_installed():
-        return
-    FOLDER.mkdir(exist_ok=True)
-    (FOLDER / "package.json").unlink(missing_ok=True)  # first: a test that looks meanwhile skips
-    shutil.rmtree(MODULES, ignore_errors=True)
-    npm = folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    wanted = FOLDER / "wanted"
-    wanted.mkdir(exist_ok=True)
-    shutil.copy(WANTED, wanted)
-    command = [
-        str(folder / "bin" / "node"),
-        str(npm),
-        "install",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-    ]
-    done = subprocess.run(command, cwd=wanted, check=False, timeout=INSTALL_S)
-    if done.returncode:
-        sys.exit("The Node programs could not be installed; tests that need them skip.")
-    (wanted / "node_modules").rename(MODULES)
-    shutil.copy(WANTED, FOLDER)
+    return str(CLIENTS.require() / "bin" / "node")
 
 
 if __name__ == "__main__":
-    main()
+    CLIENTS.install()

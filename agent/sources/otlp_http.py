@@ -5,6 +5,9 @@ from __future__ import annotations
 import socket
 
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from agent.sources.otlp_traces import TraceIntake
 from minions_evals_mcp.domain.definitions import Json
@@ -14,6 +17,7 @@ from minions_evals_mcp.interop.logs import otlp_endpoint
 from minions_evals_mcp.interop.logs.otlp_endpoint import Take, is_loopback, listening_socket
 from minions_evals_mcp.interop.logs.otlp_requests import Rejected, Signal
 from minions_evals_mcp.interop.spans import spans_of
+from minions_evals_mcp.operations.views.metrics import CONTENT_TYPE, PATH, metrics_text
 from minions_evals_mcp.sessions.telemetry import events_of
 
 DEFAULT = "127.0.0.1:4318"
@@ -49,7 +53,22 @@ def otlp_app(intake: TraceIntake, token: str | None) -> Starlette:
         return await intake.add_events(events_of(document))
 
     takes: dict[Signal, Take] = {"traces": traces, "logs": logs, "metrics": _no_metrics}
-    return otlp_endpoint.otlp_app(takes, token, lambda: intake.is_full)
+    return otlp_endpoint.otlp_app(takes, token, lambda: intake.is_full, more=[_metrics_route(intake, token)])
+
+
+def _metrics_route(intake: TraceIntake, token: str | None) -> Route:
+    """The figures of the agent's store for Prometheus, for those who may send traces."""
+
+    async def metrics(request: Request) -> Response:
+        if token is not None and not otlp_endpoint.brings(request, token):
+            return PlainTextResponse("A bearer token that is known is needed.", 401)
+        if token is None and not is_loopback(request.url.hostname or ""):  # a page that points its name at this machine
+            return PlainTextResponse("This address answers under its own name only.", 421)
+        if "origin" in request.headers:
+            return PlainTextResponse("Requests of web pages are not taken.", 403)
+        return Response(await metrics_text(intake.engine), media_type=CONTENT_TYPE)
+
+    return Route(PATH, metrics, methods=["GET"])
 
 
 async def _no_metrics(document: Json) -> Rejected:

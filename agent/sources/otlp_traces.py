@@ -28,6 +28,7 @@ from minions_evals_mcp.interop.telemetry.settled import Settled
 from minions_evals_mcp.interop.telemetry.traces import kind_of
 from minions_evals_mcp.messages.send_message import FROM_TRACES, Letter, keep_unreadable, send_message
 from minions_evals_mcp.operations import agent_work
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.sessions.telemetry import Read
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -41,6 +42,10 @@ NO_EVENT = (
     " or GenAI events with the ids of their trace and span; left out"
 )
 UNKNOWN = "no trace is read: none says gen_ai.operation.name (invoke_agent, chat, …) or openinference.span.kind (AGENT, LLM, …)"
+ASKED = 80
+"""The characters of the question that stand in a trace's title."""
+WATCHED_EVERY_S = 5.0
+"""A fall of the pass rate is looked for so often."""
 WINDOW, LEAST = 50, 10
 """An alert looks at so many of the newest verdicts, once there are so many."""
 
@@ -62,6 +67,12 @@ class SpansCame:
             log.info("otlp-spans", **counted)
 
 
+def _title(fields: Json) -> str:
+    """The agent and the beginning of what it was asked."""
+    asked = " ".join(text for text in obj(fields.get("inputs")).values() if isinstance(text, str))
+    return f"{fields.get('agentId')}: {' '.join(asked.split())[:ASKED] or 'a trace without a text input'}"
+
+
 class TraceIntake:
     """Spans and log events in, agent-runs out: kept in the store until their turn is whole, then sent as messages."""
 
@@ -73,6 +84,12 @@ class TraceIntake:
         self._taken = 0
         self._capped = False
         self._came = SpansCame()
+        self._watched_at = 0.0
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the agent that judges."""
+        return self._agent.engine
 
     async def vet(self) -> None:
         """Raises `BadInputError` where the rubric that is to judge does not exist."""
@@ -139,6 +156,7 @@ class TraceIntake:
             await surely(self._agent, partial(self._end, over), doing="otlp")
         if self._judging.alert_below is not None:
             await surely(self._agent, self._alert, doing="otlp-alert")
+        await surely(self._agent, self._watch, doing="otlp-fall")
 
     async def _end(self, over: Settled) -> None:
         """Send what is whole, then drop its parts: whoever is killed between both sends the same message again, which is one."""
@@ -176,7 +194,7 @@ class TraceIntake:
         case_id = f"{run_id}:judged"
         inputs: JsonValue = obj(wire.get("fields")).get("inputs", {})
         fields: Json = {
-            "name": f"trace {run_id}", "inputs": inputs, "rubricId": self._judging.rubric_id, "extra": {"agentRunId": run_id},
+            "name": _title(obj(wire.get("fields"))), "inputs": inputs, "rubricId": self._judging.rubric_id, "extra": {"agentRunId": run_id},
         }  # fmt: skip
         case = record_from_wire(
             {"id": case_id, "type": "test-case", "tags": [traces_judged.TAG], "fields": fields},
@@ -205,18 +223,39 @@ class TraceIntake:
         passed = sum(held for _, held in verdicts)
         if len(verdicts) < LEAST or passed >= least * len(verdicts):
             return
-        now = engine.clock()
-        key = f"otlp-alert:{now.date().isoformat()}"
         newest = next(ident for ident, held in verdicts if not held)
         words = f"{passed} of the newest {len(verdicts)} production traces passed, under {least:.0%}."
+        key = f"otlp-alert:{engine.clock().date().isoformat()}"
+        await self._tell(key, words, newest, {"passed": passed, "judged": len(verdicts)})
+
+    async def _watch(self) -> None:
+        """Tells of a fall of the pass rate, once, whatever its level was; then another level is learnt."""
+        now = anyio.current_time()
+        if now - self._watched_at < WATCHED_EVERY_S:
+            return
+        self._watched_at = now
+        fall = await agent_work.fall_of_traces(self._agent.engine)
+        if fall is None:
+            return
+        seen = fall.seen
+        words = (
+            f"The pass rate of production traces fell from {seen.before:.1%} to {seen.after:.1%}. Most likely it began"
+            f" {seen.seen_at - seen.began_at} verdicts ago."
+        )
+        figures: Json = {"before": seen.before, "after": seen.after, "verdicts": seen.seen_at - seen.began_at}
+        await self._tell(fall.key, words, fall.test_run_id, figures)
+
+    async def _tell(self, key: str, words: str, test_run_id: str, figures: Json) -> None:
+        """Asks for somebody to look, once under the key."""
+        now = self._agent.engine.clock()
         task = Task(
             title="Investigate production traces", description=words, priority="high", created_by=EVAL_AGENT, created_at=now,
-            context_ref=ContextRef(type="test-run", id=newest),
+            context_ref=ContextRef(type="test-run", id=test_run_id),
         )  # fmt: skip
-        telling = message("traces-degraded", {"passed": passed, "judged": len(verdicts), "testRunId": newest}, at=now)
+        telling = message("traces-degraded", {**figures, "testRunId": test_run_id}, at=now)
 
         def tell(db: Db) -> None:
             queue(db, f"{key}:task", task, key=f"{key}:task", at=now)
             queue(db, f"{key}:message", telling, key=f"{key}:message", at=now)
 
-        await engine.store.write(tell)
+        await self._agent.engine.store.write(tell)

@@ -14,9 +14,12 @@ from minions_evals_mcp.engine.cases.testing import (
     execute_test_case,
     update_test_case,
 )
+from minions_evals_mcp.operations.suites.suite_from_traces import Request as TraceSuiteRequest
+from minions_evals_mcp.operations.suites.suite_from_traces import run as suite_from_traces
 
 __all__ = [
     "Promoted",
+    "TraceSuiteRequest",
     "batch_run_tests",
     "create_prompt_version",
     "create_test_case",
@@ -27,6 +30,7 @@ __all__ = [
     "list_test_case_executions",
     "list_test_cases",
     "promote_failure",
+    "suite_from_traces",
     "update_expected_output",
     "update_test_case",
 ]

@@ -54,6 +54,7 @@ OWN: Mapping[str, Access] = {
     "lift": Access("writes", "a workspace of its own that it removes", agreed=(TARGET, JUDGE, CONFIG)),
     "classify": Access("writes", agreed=(JUDGE,)),
     "promote": Access("writes"),
+    "suite from-traces": Access("writes", _NAMED, agreed=(JUDGE,)),
     "submit": Access("writes"),
     "judge": Access("writes"),
     "label": Access("writes"),

@@ -54,6 +54,7 @@ COMMANDS = {
         "Show how far people and the model judge agree, and where.",
     ),
     "view": ("look.viewing:view", "Browse results and judge outputs in the browser."),
+    "live": ("look.live:live", "Follow production traces as they are judged."),
     "stats": ("look.history:stats", "Show a test case's pass rate, mean score and trend by day."),
     "history": ("look.history:history", "Show a test case's runs beside the expected output."),
     "accept": ("look.history:accept", "Accept an output as expected, or a run as the baseline."),
@@ -80,11 +81,14 @@ WORLD_COMMANDS = {
     "show": ("world.show:show", "Show what agents did in the worlds of a run."),
     "serve": ("world.serve:serve", "Serve a world's tools over MCP, on stdio or HTTP."),
 }
+SUITE_COMMANDS = {
+    "from-traces": ("make.from_traces:from_traces", "Draft test cases from an agent's production traces."),
+}
 SHOWN = {
     "Start": ("init", "demo", "doctor", "mcp"),
     "Run": ("run", "watch", "eval", "score", "world"),
     "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
-    "Decide": ("audit", "compare", "approve", "lift", "prompt"),
+    "Decide": ("audit", "suite", "compare", "approve", "lift", "prompt"),
     "People": ("judge", "people"),
     "Keep": ("import", "data", "db"),
 }
@@ -141,6 +145,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
             "forget",
             "conversations",
             "outbox",
+            "live",
             "stats",
             "what-changed",
             "scorecard",
@@ -149,6 +154,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         ),
     ),
     "db": ("Maintain the store: check, back up, salvage, path.", DB_COMMANDS),
+    "suite": ("Make a suite of what you have.", SUITE_COMMANDS),
     "world": ("Mock, record or replay the tools that an agent uses.", WORLD_COMMANDS),
     "mcp": (
         "Register the MCP server with your host, such as Claude Code.",

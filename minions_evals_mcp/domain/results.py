@@ -319,8 +319,28 @@ class EvalFailure(Fields):
     cause_key: str = ""
 
 
+class FamilyBenchmark(Value):
+    """A benchmark of the family, its comparison, and the p-value of the gain, alone and adjusted by Holm; none for a sealed one."""
+
+    benchmark_id: Id
+    comparison_id: Id
+    p_value: Unit | None = None
+    adjusted_p: Unit | None = None
+
+
+class ApprovalFamily(Value):
+    """The benchmarks that an approval decided over, strongest gain first: Holm's method, once, at the `level` of the `attempt`."""
+
+    attempt: Annotated[int, Field(ge=1)]
+    level: Unit
+    benchmarks: Annotated[tuple[FamilyBenchmark, ...], Field(strict=False)]
+
+
 class Approval(Fields):
-    """A decision on a prompt version, with the comparison that it rests on."""
+    """A decision on a prompt version, with the comparison that it rests on.
+
+    `family`: all benchmarks on which the version had been compared with the current one by then; they were decided together.
+    """
 
     slug: ClassVar[str] = "approval"
 
@@ -332,6 +352,7 @@ class Approval(Fields):
     decided_by_type: Literal["human", "agent"]
     override_reason: Visible | None = None
     decided_at: Timestamp
+    family: Annotated[ApprovalFamily | None, Field(exclude_if=lambda family: family is None)] = None
 
 
 LicenceState = Literal["unknown", "qualified", "unqualified"]

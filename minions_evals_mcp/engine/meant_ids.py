@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TypeVar, cast
 
@@ -26,18 +27,24 @@ SHORTEST = 6
 """So many characters of an id stand for it, at the least; fewer of a run's."""
 SHOWN = 5
 VERSION = "prompt-version"
+_SHORT_RUN = r"[0-9a-f]{8}"
+_SHORT_UNIT = re.compile(rf"{_SHORT_RUN}:\d+\.\d+(:failure)?")
+_SHORT = re.compile(rf"{_SHORT_RUN}|{_SHORT_UNIT.pattern}")
 RECORD = "record"
 RUNS = frozenset({"run", "benchmark-run"})
 ANY = ("benchmark-run", *(kind for kind in TYPES if kind != "benchmark-run"))
 """Where the type is not said: `latest` is the newest run."""
 
 
-async def with_meant_ids(engine: Engine, request: M) -> M:
-    """The request with every id that it names written out, as `meant_id` does; the fields say which those are (`Names`)."""
+async def with_meant_ids(engine: Engine, request: M, *, only_units: bool = False) -> M:
+    """The request with every id that it names written out, as `meant_id` does; the fields say which those are (`Names`).
+
+    With `only_units` those of units alone, as answers name them: `b49ba595:3.1`.
+    """
     meant: dict[str, object] = {}
     for name, info in type(request).model_fields.items():
         mark, given = names_in(info.annotation, info.metadata), cast("object", getattr(request, name))
-        if mark is None or not given:
+        if mark is None or not given or (only_units and not (isinstance(given, str) and is_short_unit(given))):
             continue
         if isinstance(given, tuple):
             meant[name] = tuple([await _meant(engine, ident, mark) for ident in cast("tuple[str, ...]", given)])
@@ -45,6 +52,16 @@ async def with_meant_ids(engine: Engine, request: M) -> M:
             meant[name] = await _meant(engine, str(given), mark)
     changed = {name: value for name, value in meant.items() if value != getattr(request, name)}
     return request.model_copy(update=changed) if changed else request
+
+
+def is_short_unit(ident: str) -> bool:
+    """Whether it is the id of a run's unit as answers write it: by the beginning of the run's id, which is a UUID."""
+    return _SHORT_UNIT.fullmatch(ident) is not None
+
+
+def is_short(ident: str) -> bool:
+    """Whether it is the id of a run or of its unit as answers write it in the calls that they name."""
+    return _SHORT.fullmatch(ident) is not None
 
 
 async def _meant(engine: Engine, given: str, mark: Names) -> str:
@@ -67,7 +84,7 @@ async def meant_id(engine: Engine, given: str, *kinds: str) -> str:
 
 def id_begun(db: Db, given: str, *kinds: str) -> str:
     """The one id of those types that begins so, else what was given; raises `BadInputError` naming the ids where it begins several."""
-    begun = _begun(db, given, kinds)
+    begun = _begun(db, given, kinds) or _part_begun(db, given)
     if len(begun) > 1:
         more = ", …" if len(begun) > SHOWN else ""
         raise BadInputError(
@@ -107,6 +124,15 @@ def _begun(db: Db, given: str, kinds: tuple[str, ...]) -> list[str]:
     wanted = [kind for kind in kinds if len(given) >= (SHORTEST_OF_RUN if kind in RUNS else SHORTEST)]
     idents = dict.fromkeys(ident for kind in wanted for ident in ids_beginning(db, kind, given, limit=SHOWN + 1))
     return [ident for ident in idents if ident.partition(":")[0] == ident or ident.partition(":")[0] not in idents]
+
+
+def _part_begun(db: Db, given: str) -> list[str]:
+    """The units that are named by the beginning of their run's id: `b49ba595:3.1`."""
+    head, colon, place = given.partition(":")
+    if not colon or len(head) < SHORTEST_OF_RUN:
+        return []
+    runs = ids_beginning(db, "run", head, limit=SHOWN + 1)
+    return [unit for run in runs if ":" not in run and records.find(db, unit := f"{run}:{place}") is not None]
 
 
 def _newest(db: Db, kinds: tuple[str, ...]) -> str:

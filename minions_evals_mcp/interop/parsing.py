@@ -18,6 +18,8 @@ MOST_DEPTH = 100
 """A deeper nesting overflows the stack of libyaml's composer, and the process dies."""
 MOST_ALIASED = 10_000_000
 """So many characters may a file's aliases stand for: a few lines of them can stand for gigabytes."""
+MOST_VALUES = 1_000_000
+"""So many lines, commas and openings may a document have that is read whole."""
 
 NO_NAMES = {
     "on": "true",
@@ -57,6 +59,12 @@ def _int12(loader: _Yaml12, node: yaml.ScalarNode) -> int:
 
 
 _Yaml12.add_constructor("tag:yaml.org,2002:int", _int12)
+
+
+def vet_size(text: str, what: str, remedy: str, *, where: str) -> None:
+    """Refuses a document of more values than are held at once, before they are made: each costs a hundred times its characters."""
+    if text.count("\n") + text.count(",") + text.count("{") + text.count("[") > MOST_VALUES:
+        raise InvalidRecordError(f"the {what} has more than {MOST_VALUES} lines or values", where=where, remedy=remedy)
 
 
 def parse_yaml(text: str, path: str, *, yaml12: bool = False) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
@@ -14,6 +14,8 @@ LATEST = 2**63
 """Beyond that the format has no time."""
 GREATEST = 2**53
 ERROR = (2, "2", "STATUS_CODE_ERROR")
+ENVIRONMENT = ("deployment.environment.name", "deployment.environment")
+"""Attributes of a resource that say where it runs, such as production."""
 TOOL_OUTPUT = "tool.output"
 """The event in which Claude Code says what a tool gave."""
 
@@ -56,7 +58,11 @@ def is_otlp(document: JsonValue) -> bool:
 
 def spans_of(document: JsonValue) -> Iterator[Span]:
     """The document's spans; raises `ValueError` saying what of one cannot be read."""
-    return (span_of(span, service) for span, service, _ in raw_spans(document))
+    for span, service, around in raw_spans(document):
+        read = span_of(span, service)
+        about = obj(around.get("resource"))
+        named = {name: about[name] for name in ENVIRONMENT if name in about}
+        yield replace(read, attributes={**named, **read.attributes}) if named else read
 
 
 def raw_spans(document: JsonValue) -> Iterator[tuple[Json, str | None, Json]]:

@@ -19,12 +19,10 @@ from minions_evals_mcp.domain.relations import RELATIONS, Relation
 from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.parsing import ROOTS, lines_of, not_utf8, parse_json, parse_yaml
+from minions_evals_mcp.interop.parsing import ROOTS, lines_of, not_utf8, parse_json, parse_yaml, vet_size
 
 LINES = (".jsonl", ".ndjson")
 JSON = ".json"
-MOST_VALUES = 1_000_000
-"""So many lines, commas and openings may a suite have that is read whole."""
 
 
 class RelationRow(Value):
@@ -96,18 +94,8 @@ def _json_lines(path: Path) -> Iterator[tuple[int, JsonValue]]:
             yield number, parse_json(line.removesuffix("\n"), str(path), line=number)  # pyright: ignore[reportReturnType]  JSON all through
 
 
-def _vet_size(path: Path, text: str) -> None:
-    """Refuses a document of more values than are held at once, before they are made: each costs a hundred times its characters."""
-    if text.count("\n") + text.count(",") + text.count("{") + text.count("[") > MOST_VALUES:
-        raise InvalidRecordError(
-            f"the suite has more than {MOST_VALUES} lines or values",
-            where=str(path),
-            remedy="Write one record a line (.jsonl): such a file is read record by record.",
-        )
-
-
 def _suite(path: Path, text: str, *, is_json: bool) -> tuple[SuiteFile, str]:
-    _vet_size(path, text)
+    vet_size(text, "suite", "Write one record a line (.jsonl): such a file is read record by record.", where=str(path))
     document = parse_json(text, str(path)) if is_json else parse_yaml(text, str(path))
     if isinstance(document, list):
         document = {"minions": cast("list[object]", document)}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.step_spans import span_steps
-from minions_evals_mcp.domain.tagged_values import obj, without_none
+from minions_evals_mcp.domain.tagged_values import listed_values, obj, without_none
 from minions_evals_mcp.domain.values import MAX_ID, from_millis, iso
-from minions_evals_mcp.interop.spans import Span
+from minions_evals_mcp.interop.spans import ENVIRONMENT, Span
 
 VERSION = "minions.prompt_version_ref"
 """The one attribute of ours: under which prompt version the agent ran."""
@@ -23,6 +23,10 @@ OUTPUT = ("gen_ai.output.messages", "output.value", "traceloop.entity.output")
 INPUT_FLAT = ("llm.input_messages", "gen_ai.prompt")
 OUTPUT_FLAT = ("llm.output_messages", "gen_ai.completion")
 """The prefixes of messages that are written one attribute for each part, by OpenInference and by OpenLLMetry."""
+
+MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+TAGS = ("tag.tags", "langfuse.trace.tags", "langsmith.span.tags", "tags")
+"""Attributes that hold the tags of a trace: a list of texts, or texts with commas between them."""
 
 Kind = Callable[[Span], str | None]
 
@@ -43,9 +47,26 @@ def agent_run(root: Span, steps: list[Span], kind: Kind) -> Json:
         "status": "success" if root.error is None else "failed",
         "errorMessage": root.error,
         "group": next((talk for span in (root, *steps) if (talk := span.text(*CONVERSATION))), None),
+        "extra": _models((root, *steps)),
     }
     run: Json = without_none(fields)
-    return {"id": f"{trace_prefix(root.trace_id)}{_id(root.id)}", "type": "agent-run", "fields": run}
+    tags: Json = {"tags": [*found]} if (found := _tags((root, *steps))) else {}
+    return {"id": f"{trace_prefix(root.trace_id)}{_id(root.id)}", "type": "agent-run", **tags, "fields": run}
+
+
+def _models(spans: Sequence[Span]) -> Json | None:
+    """The models that were asked, by the names that they answered under."""
+    models = sorted({model.strip() for span in spans if (model := span.text(*MODELS))})
+    return {"models": [*models]} if models else None
+
+
+def _tags(spans: Sequence[Span]) -> list[str]:
+    """The tags of the trace, and the environment that it ran in."""
+    held = [span.value(name) for span in spans for name in TAGS if name in span.attributes]
+    texts = [part for value in held for part in (value.split(",") if isinstance(value, str) else listed_values(value))]
+    named = [environment for span in spans if (environment := span.text(*ENVIRONMENT))]
+    tags = [text.strip()[:MAX_ID] for text in (*texts, *named) if isinstance(text, str) and text.strip()]
+    return [*dict.fromkeys(tags)]
 
 
 def trace_prefix(trace_id: str) -> str:

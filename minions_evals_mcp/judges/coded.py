@@ -8,7 +8,6 @@ it fails the output.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
@@ -27,8 +26,6 @@ from minions_evals_mcp.scoring.max_score import SELECT_BEST
 from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, MOST, STEPS
 
 T = TypeVar("T")
-_STEPS = re.compile(r'\{"steps".+\}')
-_RESULT = re.compile(r"\{.+\}")
 
 
 async def grade_by_code(judge: LlmJudge, need: GradeNeed) -> tuple[Grade, QuestionCost] | JudgeErrored:
@@ -76,8 +73,7 @@ async def _ask(
 
 
 def _steps(text: str) -> list[str] | Flaw:
-    match = _STEPS.search(text)
-    reply = _object(match)
+    reply = _object(text, '{"steps"')
     steps = reply.get("steps") if reply else None
     if not isinstance(steps, list) or not steps:
         return Flaw('it holds no {"steps": [TEXT, …]} in one line')
@@ -86,7 +82,7 @@ def _steps(text: str) -> list[str] | Flaw:
 
 
 def _of_ten(text: str) -> Grade | Flaw:
-    reply = _object(_RESULT.search(text))
+    reply = _object(text, "{")
     if reply is None:
         return Flaw('it holds no {"score": …, "reason": …} in one line')
     score, reason = reply.get("score"), reply.get("reason")
@@ -101,9 +97,18 @@ def _of_ten(text: str) -> Grade | Flaw:
     return Grade(passed=True, score=share, reason=reason)
 
 
-def _object(match: re.Match[str] | None) -> Json | None:
+def _object(text: str, start: str) -> Json | None:
+    """The object of the first line that holds one which begins so, up to the last brace of that line."""
+    for line in text.split("\n"):
+        begin, end = line.find(start), line.rfind("}")
+        if begin >= 0 and end > begin + len(start):
+            return _read(line[begin : end + 1])
+    return None
+
+
+def _read(text: str) -> Json | None:
     try:
-        reply: JsonValue = json.loads(match[0]) if match else None
+        reply: JsonValue = json.loads(text)
     except ValueError:
         return None
     return reply if isinstance(reply, dict) else None

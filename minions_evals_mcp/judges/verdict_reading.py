@@ -23,8 +23,8 @@ MAX_OBJECTS = 200
 _NAMES = r"think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
 _OPEN = rf"<(?:{_NAMES})>|\[think\]|◁think▷|<\|begin_of_thought\|>"
 _CLOSE = rf"</(?:{_NAMES})>|\[/think\]|◁/think▷|<\|end_of_thought\|>"
-_THOUGHTS = re.compile(rf"(?:{_OPEN}).*?(?:{_CLOSE})", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(rf".*(?:{_CLOSE}|<\|channel\|>final<\|message\|>)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_CLOSE = re.compile(_CLOSE, re.IGNORECASE)
+_THOUGHT_END = re.compile(rf"\A.*(?:{_CLOSE}|<\|channel\|>final<\|message\|>)", re.DOTALL | re.IGNORECASE)
 _THOUGHT_START = re.compile(_OPEN, re.IGNORECASE)
 _MEMBER = re.compile(r"""\{\s*(?:"|'|[A-Za-z_]\w*\s*:|\})""")
 _BRACE = re.compile(r"[{}]")
@@ -97,10 +97,18 @@ def reply_objects(text: str) -> list[Json] | Flaw:
 
 def without_thoughts(text: str) -> str:
     """The reply without what the model thought aloud before it; of thoughts that do not end, nothing is answer."""
-    answer = _THOUGHTS.sub(" ", text)
-    answer = _THOUGHT_END.sub("", answer, count=1)
+    answer = _THOUGHT_END.sub("", _without_whole_thoughts(text), count=1)
     unended = _THOUGHT_START.search(answer)
     return answer[: unended.start()] if unended else answer
+
+
+def _without_whole_thoughts(text: str) -> str:
+    """The reply with a blank for each thought that begins and ends, in one pass."""
+    kept, at = list[str](), 0
+    while (begun := _THOUGHT_START.search(text, at)) and (ended := _THOUGHT_CLOSE.search(text, begun.end())):
+        kept += (text[at : begun.start()], " ")
+        at = ended.end()
+    return "".join(kept) + text[at:]
 
 
 def _embedded(text: str) -> list[Json] | Flaw:

@@ -14,12 +14,13 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.schedules import due_times, next_due
 from minions_evals_mcp.engine.run_verdict import run_verdict
 from minions_evals_mcp.errors import BadInputError, ConflictError, InvalidRecordError, NotFoundError
+from minions_evals_mcp.stats.series.quality_fall import QualityFall, quality_fall
 from minions_evals_mcp.store.agent import delivery, inbox, lease, telemetry
 from minions_evals_mcp.store.agent.setup import AgentSetup, keep_setup, kept_setup
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import scheduled
-from minions_evals_mcp.store.queries.traces_judged import has_agent_run
+from minions_evals_mcp.store.queries.traces_judged import FALL_TOLD, has_agent_run, last_fall, verdicts_after
 
 SHOWN = 10
 MOST_MISSED = 1000
@@ -55,6 +56,29 @@ async def drop_telemetry(engine: Engine, rows: tuple[int, ...]) -> None:
 async def has_run_of(engine: Engine, prefix: str) -> bool:
     """Whether the store holds an agent-run whose id begins so."""
     return await engine.store.read(lambda db: has_agent_run(db, prefix))
+
+
+MOST_WATCHED = 6_000
+"""A fall is looked for in so many verdicts at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class FallOfTraces:
+    """A fall of the pass rate of production traces, the newest test-run of it, and the key under which it is told."""
+
+    seen: QualityFall
+    test_run_id: str
+    key: str
+
+
+async def fall_of_traces(engine: Engine) -> FallOfTraces | None:
+    """A fall among the verdicts on production traces since the last one that was told; None where none is shown."""
+    verdicts = await engine.store.read(lambda db: verdicts_after(db, last_fall(db), MOST_WATCHED))
+    seen = quality_fall([passed for _, _, passed in verdicts])
+    if seen is None:
+        return None
+    number, ident, _ = verdicts[seen.seen_at - 1]
+    return FallOfTraces(seen, ident, f"{FALL_TOLD}{number}")
 
 
 def started_with(db: Any) -> tuple[list[Json], list[Json]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, ComparisonId, More, VersionId
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, BenchmarkId, ComparisonId, More, VersionId
 from minions_evals_mcp.domain.values import Value, Visible
 from minions_evals_mcp.frozen_types import frozen_type
 
@@ -27,9 +27,25 @@ class Request(Value):
     prompt_version_ref: Annotated[VersionId, Field(description="The prompt version"), NAME_SAYS_IT]
     comparison_id: Annotated[
         ComparisonId | None,
-        Field(description="The evidence; else the newest comparison"),
-        More("The comparison that it rests on (default: the newest that has the version against the current one)."),
+        Field(description="The evidence; else the strongest comparison"),
+        More("The comparison that it rests on (default: the strongest that has the version against the current one)."),
     ] = None
+    benchmark_ids: Annotated[
+        tuple[BenchmarkId, ...] | None,
+        Field(strict=False, min_length=1, max_length=100, description="It must have won on each of these"),
+        More(
+            "A benchmark on which the version must have won (repeatable). All compared benchmarks are decided together."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_choice_of_evidence(self) -> Self:
+        if self.comparison_id is not None and self.benchmark_ids is not None:
+            raise ValueError("benchmarkIds: it goes without comparisonId, which names the evidence")
+        if self.benchmark_ids is not None and len(set(self.benchmark_ids)) < len(self.benchmark_ids):
+            raise ValueError("benchmarkIds: a benchmark is named twice")
+        return self
+
     decision: Annotated[Literal["approved", "refused", "in-use"], Field(description="The decision"), NAME_SAYS_IT] = (
         "approved"
     )
@@ -81,7 +97,8 @@ async def run(engine: Engine, request: Request, *, by: Speaker, ident: str | Non
     kept = None if ident is None else await engine.store.read(lambda db: records.get(db, ident, Approval))
     if kept is None:
         fields = request.model_dump(by_alias=False)
-        asked = ApprovalAsked.model_validate({**fields, "decided_by": by.name, "decided_by_type": by.kind})
+        said = {"benchmark_ids": request.benchmark_ids or (), "decided_by": by.name, "decided_by_type": by.kind}
+        asked = ApprovalAsked.model_validate({**fields, **said})
         kept = await approve_prompt_version(engine if ident is None else replace(engine, new_id=lambda: ident), asked)
     return Answer(kept, await evidence_judges(engine, kept.fields))
 

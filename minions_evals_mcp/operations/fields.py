@@ -17,6 +17,7 @@ from minions_evals_mcp.operations.table import DEFAULTS, LEFT_OUT, LIMITED, NAME
 R = TypeVar("R", bound=BaseModel)
 LIMITED_TYPES: Mapping[str, Any] = {
     "decision": Literal["approved", "refused"],
+    "reader": Literal["rules", "caller"],
     "subject": BenchmarkId,
     "target": Optional[ModelTarget],  # noqa: UP045  pyright: an alias and `|` do not go together
 }

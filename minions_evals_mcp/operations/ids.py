@@ -22,8 +22,15 @@ async def whole_id(engine: Engine, given: str, *types: str) -> str:
     return await meant_id(engine, given, *types)
 
 
-async def with_whole_ids(engine: Engine, request: M) -> M:
-    """The request with every id that it names written out; its fields say which those are."""
+async def with_whole_ids(engine: Engine, request: M, *, only_units: bool = False) -> M:
+    """The request with every id that it names written out, or those of a run's units alone; its fields say which those are."""
     from minions_evals_mcp.engine.meant_ids import with_meant_ids  # noqa: PLC0415  as above
 
-    return await with_meant_ids(engine, request)
+    return await with_meant_ids(engine, request, only_units=only_units)
+
+
+def is_short(ident: str) -> bool:
+    """Whether it is the id of a run or of its unit as answers write it, by the beginning of the run's."""
+    from minions_evals_mcp.engine.meant_ids import is_short as is_written_short  # noqa: PLC0415  as above
+
+    return is_written_short(ident)

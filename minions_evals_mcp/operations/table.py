@@ -103,7 +103,11 @@ DEFAULTS: Mapping[Interface, Mapping[str, object]] = {
 
 MODEL_TARGET = "a model only: code, commands and addresses are the operator's to name"
 LIMITED: Mapping[Interface, Mapping[str, str]] = {
-    "mcp": {"target": MODEL_TARGET, "subject": "a benchmark only: files are the operator's to name"},
+    "mcp": {
+        "target": MODEL_TARGET,
+        "subject": "a benchmark only: files are the operator's to name",
+        "reader": "rules or the caller: the operator's model reads at the command line",
+    },
     "message": {
         "target": MODEL_TARGET,
         "decision": "a person names the version in use where they are known: not by message",
@@ -386,11 +390,32 @@ TABLE: Mapping[str, Operation] = {
         python=_ENGINE_REQUEST.format("seal_benchmark", "SealAsked"),
         callers=frozenset({"person"}),
     ),
+    "suite_from_traces": Operation(
+        "suites.suite_from_traces",
+        cli=Offer(
+            "suite from-traces",
+            names={"agent_id": "agent", "dimensions": "dimension"},
+            left_out={"notes": "an option of its own names the file that holds them"},
+        ),
+        mcp=Offer(
+            "suite_from_traces",
+            left_out={
+                "max_cost_usd": "the operator's model reads at the command line",
+                "each": "one draft a kind fits a short answer; a host pays for every field",
+            },
+        ),
+        message="whoever asks for drafts reads them; the agent accepts none",
+        graphql="document 5 has no traces",
+        python=Offer("suite_from_traces"),
+    ),
     "approve_prompt_version": Operation(
         "approve_prompt_version",
         cli=Offer(
             "approve",
-            names={"prompt_version_ref": "VERSION", "comparison_id": "comparison", "decided_by": "by"},
+            names={
+                "prompt_version_ref": "VERSION", "comparison_id": "comparison", "benchmark_ids": "benchmark",
+                "decided_by": "by",
+            },
             left_out={
                 "decision": "an option of its own refuses; a command of its own names the version in use",
                 "decided_by_type": _KNOWN_SPEAKER,

@@ -84,7 +84,7 @@ def _wide(escape: str, *, in_class: bool) -> str:
 def _end(pattern: str, at: int) -> int:
     """Returns where the group that begins there is over."""
     depth = 0
-    for match in re.finditer(r"\\.|\[(?:\\.|[^\]])*\]|[()]", pattern[at:], re.DOTALL):
+    for match in re.finditer(r"\\.|\[(?:\\.|[^\]\\])*+(?:\]|\Z)|[()]", pattern[at:], re.DOTALL):
         depth += (match[0] == "(") - (match[0] == ")")
         if depth == 0:
             return at + match.end()

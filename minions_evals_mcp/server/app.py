@@ -139,23 +139,25 @@ async def _carry_out(
 
 
 async def _done(call: Call, name: str, request: Any) -> CallToolResult | InputRequiredResult:
-    """The tool's answer. A reading tool takes an id by its beginning and says which it read; a writing one is refused with it."""
-    work = _function(name)
-    if CATALOGUE[name].writes:
-        return await work(call, request)
-    meant = await with_meant_ids(call.engine, request) if names_a_prompt(request) else request
+    """The tool's answer. A reading tool takes an id by its beginning and says which it read; a writing one is refused with it.
+
+    Both take a unit's id as answers write it.
+    """
+    work, writes = _function(name), CATALOGUE[name].writes
+    meant = await with_meant_ids(call.engine, request) if not writes and names_a_prompt(request) else request
     try:
         result = await work(call, meant)
     except NotFoundError:  # ids are nearly always written out, and those are read once
-        meant = await with_meant_ids(call.engine, request)
+        meant = await with_meant_ids(call.engine, request, only_units=writes)
         if meant is request:
             raise
         result = await work(call, meant)
-    if meant is request:
+    readings = {} if meant is request else read_as(request, meant)
+    if not readings:
         return result
     from minions_evals_mcp.server.answers.sizes import said_first  # noqa: PLC0415  the start needs no answers
 
-    return said_first(result, "; ".join(f"{given} read as {ident}" for given, ident in read_as(request, meant).items()))
+    return said_first(result, "; ".join(f"{given} read as {ident}" for given, ident in readings.items()))
 
 
 async def _near(engine: Engine, error: NotFoundError) -> NotFoundError:

@@ -134,6 +134,16 @@ Not: for sealed cases.
 Costs: nothing.
 Errors: the run passed; unknown id; corrected changes nothing.""",
     ),
+    "suite_from_traces": ToolEntry(
+        "analysis", "Draft cases from traces", "suite_from_traces", analysis.TraceSuiteAnswer, "analysis:suite_from_traces",
+        search="test suite from production logs, failure clusters",
+        description="""\
+Reads an agent's production traces: failures by kind with sizes, and draft cases whose checks fail the trace.
+Use: reader rules; or caller: read the traces it returns, send notes. Then accept drafts.
+Not: one known failure (promote_failure).
+Costs: nothing; personal data is masked.
+Errors: no trace of that agent.""",
+    ),
     "detect_trend": ToolEntry(
         "analysis", "Tell a benchmark's trend", "detect_trend", analysis.TrendAnswer, "analysis:detect_trend", writes=False,
         search="quality drift over time",

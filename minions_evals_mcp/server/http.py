@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 HEALTH = "/health"
+METRICS = "/metrics"
 HEALTHY_WITHIN_S = 5
 CLOSING_S = 3
 """A listening stream never ends by itself: so long its host is given to go."""
@@ -161,7 +162,13 @@ def http_app(server: EvalsServer, session: ServerSession, door: Door, *, with_gr
         del request
         return await _health(session)
 
+    async def metrics(request: Request) -> Response:
+        if request.headers.get("host") not in door.security().allowed_hosts or "origin" in request.headers:
+            return PlainTextResponse("This address answers under its own name only.", 421)
+        return await _metrics(session)
+
     server.custom_route(HEALTH, methods=["GET"])(health)
+    server.custom_route(METRICS, methods=["GET"])(metrics)
     card = register_card(server, door.public_url, path=PATH, needs_token=door.token is not None)
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=door.security(), host=door.host)
     if with_graphql:
@@ -193,6 +200,16 @@ async def _health(session: ServerSession) -> Response:
     except EvalsError as error:
         return JSONResponse({"status": "unavailable", "code": error.code}, 503)
     return JSONResponse({"status": "ok"})
+
+
+async def _metrics(session: ServerSession) -> Response:
+    """The figures for Prometheus; 503 with a code while the store cannot be read."""
+    from minions_evals_mcp.operations.views.metrics import CONTENT_TYPE, metrics_text  # noqa: PLC0415  at the first scrape
+
+    try:
+        return Response(await metrics_text(await session.engine()), media_type=CONTENT_TYPE)
+    except EvalsError as error:
+        return JSONResponse({"status": "unavailable", "code": error.code}, 503)
 
 
 def listening(door: Door) -> socket.socket:

@@ -47,6 +47,12 @@ def look(b: int, c: int, seen: int, planned: int, *, level: float = LEVEL) -> In
     return InterimAnalysis("continue" if p_value is None else "inconclusive", evidence, p_value, 0)
 
 
+def deciding_level(evidence: float, p_value: float | None) -> float:
+    """The smallest error in all at which that evidence, or that p-value at the planned end, decides; 1 where none does."""
+    looking = 1 / (WHILE_LOOKING * evidence) if evidence > 0 else 1.0
+    return min(1.0, looking, 1.0 if p_value is None else p_value / (1 - WHILE_LOOKING))
+
+
 def pass_evidence(b: int, c: int) -> float:
     """E = 2^(b+c) · B(b+1/2, c+1/2) / B(1/2, 1/2): how many times likelier the changes are when their odds are not even."""
     logarithm = (b + c) * math.log(2) + math.lgamma(b + 0.5) + math.lgamma(c + 0.5) - math.lgamma(b + c + 1)

@@ -51,6 +51,11 @@ class UnitRow(NamedTuple):
     test_run_id: str | None = None
 
 
+OF_TRACES = (
+    "j.kind = 'test-case' AND j.key >= 'message:' AND j.key < 'message;'"
+    " AND substr(j.key, -length(j.subject_id) - 1) = ':' || j.subject_id"
+)
+"""The runs that judge what an agent reported it had done: their key names the message and the case."""
 _JOB = "id, key, kind, subject_id, spec, state, reason, spent, total, created_at, updated_at"
 _UNIT = "job_id, position, trial, case_id, outcome, reason, output, packet, test_run_id"
 
@@ -79,9 +84,10 @@ def job_by_key(db: Db, key: str) -> Job | None:
     return _job(rows[0]) if len(rows) == 1 else None
 
 
-def jobs(db: Db, *, limit: int = 20) -> list[Job]:
-    """The newest jobs first."""
-    rows = db.execute(f"SELECT {_JOB} FROM job ORDER BY created_at DESC, id {AT_MOST}", (limit,))
+def jobs(db: Db, *, limit: int = 20, with_traces: bool = True) -> list[Job]:
+    """The newest jobs first; those that judge production traces only `with_traces`."""
+    chosen = "" if with_traces else f"WHERE NOT ({OF_TRACES})"
+    rows = db.execute(f"SELECT {_JOB} FROM job j {chosen} ORDER BY created_at DESC, id {AT_MOST}", (limit,))
     return [read_job for row in rows if (read_job := _job(row)) is not None]
 
 

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from minions_evals_mcp.bounded_connections import BoundedServer, own_bounds
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, NotFoundError
+from minions_evals_mcp.operations.views.metrics import CONTENT_TYPE, metrics_text
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.view import (
     ab,
@@ -29,12 +30,13 @@ from minions_evals_mcp.view import (
     judging,
     lists,
     overview,
+    production,
     promoting,
     prompts,
     run,
     runs_again,
 )
-from minions_evals_mcp.view.door import HOST, Guarded, Keys
+from minions_evals_mcp.view.door import HOST, METRICS, Guarded, Keys
 from minions_evals_mcp.view.parameters import engine_of
 from minions_evals_mcp.view.reading_cache import ReadingCache
 from minions_evals_mcp.view.rendering import rendered
@@ -72,6 +74,9 @@ def routes() -> list[Route]:
         Route("/running", overview.running),
         Route("/runs", overview.runs),
         Route("/compare", overview.compare),
+        Route("/production", production.production),
+        Route("/production/live", production.live),
+        Route(METRICS, _metrics),
         Route("/run", run.run),
         Route("/cases", run.cases),
         Route("/progress", run.progress),
@@ -99,6 +104,10 @@ def routes() -> list[Route]:
         Route("/judge", judging.judged, methods=["POST"]),
         *file_routes(),
     ]
+
+
+async def _metrics(request: Request) -> Response:
+    return Response(await metrics_text(engine_of(request)), media_type=CONTENT_TYPE)
 
 
 async def _stopped(request: Request, error: Exception) -> Response:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOST = "127.0.0.1"
+METRICS = "/metrics"
 READING = frozenset({"GET", "HEAD"})
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none';"
@@ -112,6 +113,8 @@ class Guarded:
         token = Request(scope).query_params.get("token")
         if token is not None and scope["method"] == "GET":
             return self._opened(scope, token)
+        if scope["path"] == METRICS and _equal(headers.get("authorization", ""), f"Bearer {self._keys.token}"):
+            return None  # a scraper keeps no cookie
         if not _equal(_cookie(headers, self._keys.cookie), self._keys.session):
             return _locked()
         return None

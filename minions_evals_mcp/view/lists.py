@@ -14,6 +14,7 @@ from minions_evals_mcp.engine.answers.report_data import find_subject, read_repo
 from minions_evals_mcp.engine.answers.report_values import Report
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.views.production import read_production
 from minions_evals_mcp.report.documents.forms import FORMS
 from minions_evals_mcp.report.documents.page import report_policy
 from minions_evals_mcp.store.queries.pages import page_lists
@@ -50,6 +51,7 @@ async def _failures(engine: Engine) -> str:
         causes=causes,
         examples=shown,
         whole=sum(line.cases for line in lines),
+        production=await read_production(engine),
     )
 
 

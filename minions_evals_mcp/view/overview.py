@@ -11,10 +11,12 @@ from starlette.responses import RedirectResponse, Response
 from minions_evals_mcp.engine.answers.overview import read_overview
 from minions_evals_mcp.engine.answers.run_list import read_changes, read_facets, read_runs
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.views.production import read_production
 from minions_evals_mcp.report.sentences import KIND_OF_RUN, STATE_SIGNS
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.pages import page_lists
 from minions_evals_mcp.store.queries.pages.page_lists import RunFilter
+from minions_evals_mcp.store.queries.pages.production import count_judged_traces
 from minions_evals_mcp.store.queries.pages.run_terms import run_terms
 from minions_evals_mcp.view.parameters import engine_of, named, page_number
 from minions_evals_mcp.view.reading_cache import cached
@@ -23,6 +25,8 @@ from minions_evals_mcp.view.rendering import part, rendered, unless_seen
 PAGE = 50
 NEWEST = 10
 IN_PROGRESS = ("running", "awaiting-judgments")
+PRODUCTION = "production"
+"""The kind of runs that judge production traces."""
 
 
 async def overview(request: Request) -> Response:
@@ -32,6 +36,7 @@ async def overview(request: Request) -> Response:
         "overview",
         running=await read_runs(engine, skip=0, limit=NEWEST, only=RunFilter(states=IN_PROGRESS)),
         found=await read_overview(engine, skip=(page - 1) * PAGE, limit=PAGE),
+        production=await read_production(engine),
         page=page,
         size=PAGE,
     )
@@ -52,9 +57,10 @@ async def runs(request: Request) -> Response:
     subject = only.subject_id or ""
     titles = await engine.store.read(partial(report_units.titles, idents=[subject]))
     query = {
-        "of": subject, "version": only.version, "target": only.target, "kind": only.kind, "state": "".join(only.states),
-        "q": expression,
+        "of": subject, "version": only.version, "target": only.target, "kind": named(request, "kind"),
+        "state": "".join(only.states), "q": expression,
     }  # fmt: skip
+    of_traces = 0 if only.of_traces or query["kind"] else await engine.store.read(count_judged_traces)
     return rendered(
         "runs",
         runs=lines,
@@ -64,22 +70,26 @@ async def runs(request: Request) -> Response:
         size=PAGE,
         query={name: value for name, value in query.items() if value},
         title=titles.get(subject, subject),
+        of_traces=of_traces,
     )
 
 
 def _asked(request: Request) -> RunFilter:
     kind, state = named(request, "kind"), named(request, "state")
-    if kind and kind not in KIND_OF_RUN:
-        raise BadInputError(f"there is no kind of run {kind[:40]!r}.", remedy=f"Choose {', '.join(KIND_OF_RUN)}.")
+    if kind and kind not in (kinds := [*KIND_OF_RUN, PRODUCTION]):
+        raise BadInputError(f"there is no kind of run {kind[:40]!r}.", remedy=f"Choose {', '.join(kinds)}.")
     if state and state not in STATE_SIGNS:
         raise BadInputError(f"there is no state {state[:40]!r}.", remedy=f"Choose {', '.join(STATE_SIGNS)}.")
+    is_production, terms = kind == PRODUCTION, run_terms(named(request, "q"))
+    unsaid = None if named(request, "of") or terms else False  # who looks for one finds those of traces too
     return RunFilter(
         states=(state,) if state else (),
         subject_id=named(request, "of") or None,
-        kind=kind,
+        kind="" if is_production else kind,
         version=named(request, "version"),
         target=named(request, "target"),
-        terms=run_terms(named(request, "q")),
+        terms=terms,
+        of_traces=is_production or unsaid,
     )
 
 

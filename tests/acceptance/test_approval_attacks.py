@@ -157,7 +157,7 @@ def attack(words: str, *, refused_as: str) -> Callable[[Attack], Attack]:
 # Luck
 
 
-@attack("the lucky one over copies of the benchmark", refused_as="attempt 5")
+@attack("the lucky one over copies of the benchmark", refused_as=r"attempt 3 \(4 earlier comparisons\)")
 async def _(agent: Agent) -> str:
     for number in range(4):
         await agent.save(a_benchmark(f"copy{number}", NAMES))
@@ -176,7 +176,7 @@ async def _(agent: Agent) -> str:
     return await agent.refused("p@8")
 
 
-@attack("the lucky one over selections of the cases", refused_as="attempt 5")
+@attack("the lucky one over selections of the cases", refused_as=r"attempt 3 \(4 earlier comparisons\)")
 async def _(agent: Agent) -> str:
     for number in range(4):
         await agent.save(a_benchmark(f"part{number}", NAMES[number:]))

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.store.connection import open_raw
 from tests.hang import HANG_S
+from tests.shared.cli.clerk import UNMEASURED_CLERKS
 from tests.shared.cli.standby import UNMEASURED, Asked, Forked
 from tests.workshop import place_store
 
@@ -150,9 +151,9 @@ class Workplace:
         }
 
     async def tell(self, *arguments: str, limit_s: float = HANG_S) -> Told:
-        """Runs a command to its end, in a process of its own that one on standby forks."""
+        """Runs a command to its end, in a process that is as one of its own."""
         asked = Asked([*arguments], str(self.folder), self.environment())
-        code, out, err = await anyio.to_thread.run_sync(UNMEASURED.carried_out, asked, b"", limit_s)
+        code, out, err = await anyio.to_thread.run_sync(UNMEASURED_CLERKS.carried_out, asked, b"", limit_s)
         return Told(code, out.decode(), err.decode())
 
     @contextmanager

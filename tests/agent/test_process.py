@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,17 +17,10 @@ from tests.bench.daemon.agent import resident_mb
 from tests.hang import HANG_S
 from tests.shared.agent.desk import AGENT, DAEMON, EVALS, Desk, Json
 from tests.shared.agent.story import answer, case, rubrics
+from tests.shared.agent.waiting import until
 from tests.shared.bench.process import serving
 from tests.shared.cli.standby import Asked
 from tests.shared.cli.terminal import shown_on_terminal
-
-
-def until(has_come: Callable[[], bool], limit_s: float = HANG_S) -> None:
-    """Returns once it holds: another process's work calls nobody here."""
-    end = time.monotonic() + limit_s
-    while not has_come():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.fixture

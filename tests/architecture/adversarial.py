@@ -1,6 +1,6 @@
 """Every regular expression of ours, and long texts that are made to keep each of them busy.
 
-`python -m tests.architecture.adversarial` says which of them take more than `SECONDS` of CPU, and on what.
+`python -m tests.architecture.adversarial` says which of them take time that grows faster than the text, and on what.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 import resource
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,9 +26,14 @@ import agent
 import minions_evals_mcp
 
 ROOT = Path(__file__).parents[2]
-LENGTH = 5_000
-SECONDS = 0.06
-"""What grows with the square of the length takes longer on so many characters; what grows with it, a few milliseconds."""
+SHORT, LONG = 1_000, 8_000
+GROWTH = 24
+"""A text 8 times as long takes a linear pattern about 8 times as long, and one that grows with the square 64 times."""
+SECONDS = 0.03
+"""CPU time below which a pattern is fast on the long text, whatever its growth."""
+KILLED_AFTER = 8
+ATTEMPTS = 3
+"""A pattern is slow if each attempt shows it, so that one disturbed measurement does not make it so."""
 CALLS = frozenset({"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer", "late"})
 parser: Any = importlib.import_module("re._parser")
 """The library's own reader of patterns, which has no public name."""
@@ -110,15 +116,17 @@ def _written(file: Path) -> Iterator[Found]:
             flags |= re.IGNORECASE if "IGNORECASE" in ast.unparse(node) else 0
             flags |= re.MULTILINE if "MULTILINE" in ast.unparse(node) else 0
             flags |= re.VERBOSE if "VERBOSE" in ast.unparse(node) else 0
-            yield Found(f"{file.relative_to(ROOT)}:{node.lineno}", node.args[0].value, flags)
+            ways = (called,) if called in {"match", "fullmatch"} else ("search",)
+            yield Found(f"{file.relative_to(ROOT)}:{node.lineno}", node.args[0].value, flags, ways)
 
 
 def pumps(found: Found) -> list[str]:
     """Texts made of the letters and words that the pattern speaks of, over and over, and what ends in something else."""
     words = [*dict.fromkeys([*_words(parser.parse(found.pattern, found.flags & ~re.UNICODE)), *SPARE])]
     singles = [word for word in words if len(word) == 1][:7]
-    pairs = [one + other for one in singles[:2] for other in singles[:2] if one != other]
-    return [*singles, *pairs, *[word for word in words if len(word) > 1][:3]]
+    pairs = [one + other for one in singles[:3] for other in singles[:3] if one != other]
+    longer = [word for word in words if len(word) > 1][:4]
+    return [*singles, *pairs, *longer, *[f"{word} " for word in longer]]
 
 
 def _words(parsed: Any) -> Iterator[str]:
@@ -199,15 +207,29 @@ def _tried(several: Sequence[Found], first: int, writing: int) -> None:
 def _keeps_busy(found: Found, place: int, writing: int) -> str:
     compiled = re.compile(found.pattern, found.flags)
     for pump in pumps(found):
-        for text in (pump * (LENGTH // len(pump)), "!" + pump * (LENGTH // len(pump)) + "\x00"):
-            used = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-            resource.setrlimit(resource.RLIMIT_CPU, (int(used) + 4, resource.RLIM_INFINITY))
-            os.write(writing, f"begun\t{place}\t{pump!r}\n".encode())
-            for way in found.ways:
-                getattr(compiled, way)(text)
-            if resource.getrusage(resource.RUSAGE_SELF).ru_utime - used > SECONDS:
+        os.write(writing, f"begun\t{place}\t{pump!r}\n".encode())
+        for end in ("", "\x00"):
+            if all(_grows(compiled, found.ways, pump, end) for _ in range(ATTEMPTS)):
                 return repr(pump)
     return ""
+
+
+def _grows(compiled: re.Pattern[str], ways: Sequence[str], pump: str, end: str) -> bool:
+    """Searching the long text takes disproportionately longer than searching the short one."""
+    long = _taken(compiled, ways, f"!{pump * (LONG // len(pump))}{end}" if end else pump * (LONG // len(pump)))
+    if long <= SECONDS:
+        return False
+    short = _taken(compiled, ways, f"!{pump * (SHORT // len(pump))}{end}" if end else pump * (SHORT // len(pump)))
+    return long > GROWTH * short
+
+
+def _taken(compiled: re.Pattern[str], ways: Sequence[str], text: str) -> float:
+    """CPU seconds of this process; the process is killed where it takes many more than a linear pattern can."""
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + KILLED_AFTER, resource.RLIM_INFINITY))
+    for way in ways:
+        getattr(compiled, way)(text)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime - used
 
 
 if __name__ == "__main__":
@@ -215,4 +237,4 @@ if __name__ == "__main__":
     found = busy(everything)
     for one, text in found:
         sys.stdout.write(f"{one.where}: {one.pattern[:120]!r} on {text[:60]}…\n")
-    sys.stdout.write(f"{len(everything)} patterns, {len(found)} take more than {SECONDS:g} s on {LENGTH} characters\n")
+    sys.stdout.write(f"{len(everything)} patterns, {len(found)} not linear up to {LONG} characters\n")

@@ -25,7 +25,7 @@ TYPED = re.compile(
 )
 OPEN = re.compile(r"\b[A-Z]{2,}|…|\.\.\.")
 """A word that whoever types fills in: `RUN`, `YOUR-NAME`."""
-STAYS = frozenset({"view", "watch", "judge", "mcp", "demo", "init", "world serve", "doctor"})
+STAYS = frozenset({"view", "live", "watch", "judge", "mcp", "demo", "init", "world serve", "doctor"})
 """Commands that wait for somebody, or that are about the machine and no store."""
 BAD_INPUT = 2
 WORLD = ("hard rule", "HR", "person", "key", "API_KEY", "model", "token")
@@ -77,4 +77,4 @@ def test_every_command_that_an_output_names_is_taken(at: Terminal) -> None:
                 waiting.append(line)
     assert not refused, "\n".join(refused)
     assert len(named) >= FEWEST, sorted(named)
-    assert named <= {*COMMANDS, "prompt", "people", "data", "db", "world"}
+    assert named <= {*COMMANDS, "prompt", "people", "data", "db", "world", "suite"}

@@ -78,13 +78,17 @@ NO_IDS = {
 ELSEWHERE = {
     "watch": "it goes on until it is interrupted; `run` has its arguments",
     "world serve": "it serves until it is interrupted; `world check` has its argument",
+    "live": "it goes on until it is interrupted, and filters by whole names",
+    "suite from-traces": "it accepts the drafts that it made: tests/discovery",
     "forget": "what is erased is named whole: see below",
 }
 NO_ID = {
     "fields", "other", "cases", "by", "reason", "key", "criteria", "judge", "judge_model", "target", "embedder", "triggered_by",
     "cluster", "min_score", "margin", "inline", "override_reason", "unseal", "columns", "code", "corrected", "why", "output",
     "name", "skills_at", "subject", "type", "format", "skill", "explain", "content", "purpose", "undecided", "source", "failure",
-    "case", "executions", "against", "prompt", "config", "benchmark", "fault", "with_", "without", "filter", "server",
+    "case", "executions", "against", "agent", "dimension",
+    "accept", "prompt", "config", "benchmark", "fault", "with_", "without", "filter", "server",
+    "rubric", "tag", "model",
 }  # fmt: skip
 
 

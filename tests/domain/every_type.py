@@ -25,6 +25,7 @@ from minions_evals_mcp.domain.neighbours import (
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import (
     Approval,
+    ApprovalFamily,
     BenchmarkRun,
     DiffPart,
     Digests,
@@ -32,6 +33,7 @@ from minions_evals_mcp.domain.results import (
     EvalJudgment,
     EvalMetric,
     EvalTrend,
+    FamilyBenchmark,
     JudgeLicence,
     ModelCause,
     ProbeResult,
@@ -142,7 +144,10 @@ FULL: tuple[Fields, ...] = (
         cause_key="0123",
     ),
     Approval(prompt_version_ref="p3", comparison_id="pc1", decision="approved", reason="better", decided_by="ada",
-             decided_by_type="human", override_reason="urgent", decided_at=AT),
+             decided_by_type="human", override_reason="urgent", decided_at=AT,
+             family=ApprovalFamily(attempt=2, level=0.0076, benchmarks=(
+                 FamilyBenchmark(benchmark_id="b1", comparison_id="pc1", p_value=0.001, adjusted_p=0.002),
+                 FamilyBenchmark(benchmark_id="b2", comparison_id="pc2")))),
     JudgeLicence(
         criterion_id="c1", judge_digest="d", judged_by="anthropic:judge", state="unqualified", reason="40 labels contradict it",
         labels=40, labels_digest="l", attempt=2, level=0.99, agreed=0.4, kappa=-0.2, kappa_ci=(-0.5, 0.1), sensitivity=0.4,

@@ -297,6 +297,7 @@ def test_an_approval_has_the_contracts_fields() -> None:
     assert_fields(
         "approval",
         "promptVersionRef comparisonId decision reason decidedBy decidedByType overrideReason decidedAt",
+        added="family",
     )
     assert options("approval", "decision") == ("approved", "refused")
 

@@ -46,6 +46,7 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "lift": {"subject": "skills/csv"},
     "calibrate": {"benchmark_id": "b", "repeats": 5},
     "judge_check": {"ident": "b", "probes": ["empty"]},
+    "suite_from_traces": {"agent_id": "support-desk", "dimensions": ["language"]},
     "approve_prompt_version": {"prompt_version_ref": "p@2", "decided_by": "ada"},
 }
 """A request that fits, for each operation."""
@@ -208,7 +209,8 @@ def test_a_command_has_each_field_as_an_option_with_its_default_and_help(name: s
             continue
         option = options[f"--{offered.name.rstrip('_').replace('_', '-')}"]
         assert option.parameter.help == f"{offered.long.rstrip('.')}.", offered.field
-        assert option.field_info.default == (None if offered.default == () else offered.default), offered.field
+        default = inspect.Parameter.empty if offered.required else None if offered.default == () else offered.default
+        assert option.field_info.default == default, offered.field
         assert option.parameter.required is not True or offered.required
 
 

@@ -73,6 +73,9 @@ OF_COMMANDS: dict[str, Arguments] = {
     "what-changed": each("b", "open-b"),
     "calibrate": each("b"),
     "plan": each("b"),
+    "suite from-traces": (
+        ("--agent", "agent"), ("--agent", "agent", "--reader", "caller", "--json"), ("--agent", "agent", "--accept", "c8"),
+    ),
     "promote": (("run-v2:c8",), ("run-v2:8.1", "--corrected", "x"), ("v1/1",), ("TOLD:B:c8",)),
     "seal": ((), ("b",)),
     "rejudge": each("run-v1", "TOLD:A"),
@@ -85,6 +88,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     "label": each("b"),
     "judge-check": each("b"),
     "agreement": each("b"),
+    "live": (("--once",), ("--once", "--json", "--hours", "8784")),
     "stats": each("c1", "c4"),
     "history": each("c1", "c4"),
     "accept": (("c1",), ("c4", "--output", "x"), ("run-v2:2.1",), ("run-human:1.1",)),
@@ -158,6 +162,7 @@ OF_TOOLS: dict[str, list[dict[str, object]]] = {
     "run_ab_test": [
         {"testCaseId": "c1", "branches": BRANCHES}, {"benchmarkId": "b", "branches": BRANCHES},
     ],
+    "suite_from_traces": [{"agentId": "agent"}, {"agentId": "agent", "reader": "caller"}, {"agentId": "agent", "accept": ["c8"]}],
     "promote_failure": [{"id": one} for one in ("run-v2:c8", "TOLD:B:c8", "v1/1")],
     "get_statistics": [
         {"testCaseId": "c1", "executions": True, "detail": "full"}, {"testCaseId": "c4", "detail": "full"},
@@ -205,6 +210,9 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/prompts": ({}, {"id": "p"}, {"version": "v1"}),
     "/promote": ({"id": "run-v2:c8"}, {"id": "v1/1", "run": "run-v2", "at": "9.1"}),
     "/costs": ({}, {"days": "90"}),
+    "/production": ({}, {"hours": "2160", "agent": "desk"}),
+    "/metrics": ({},),
+    "/production/live": ({}, {"hours": "2160"}),
     "/find": ({}, {"q": "TOLD"}),
     "/stop": ({"id": "run-human"},),
     "/audit": ({}, {"id": "b"}, {"id": "open-b"}),
@@ -235,6 +243,7 @@ RESOURCES: dict[str, tuple[str, ...]] = {
     "evals://skills/{name}": ("evals://skills/run-benchmark",),
     "skill://{name}/{+path}": ("skill://evaluate-my-change/SKILL.md",),
     "evals://runs/{id}/results{?status,limit,cursor}": tuple(f"evals://runs/{run.replace(':', '%3A')}/results" for run in RUNS),
+    "evals://production{?hours,agent,rubric,tag,version,model}": ("evals://production", "evals://production?hours=8784"),
     "evals://benchmarks/{id}/trend": ("evals://benchmarks/b/trend",),
     "evals://test-cases/{id}/history": ("evals://test-cases/c1/history", "evals://test-cases/c4/history"),
     "evals://{type}/{id}": (

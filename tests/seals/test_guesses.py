@@ -77,6 +77,8 @@ TOOLS: list[tuple[str, Json]] = [
     ("get_statistics", {"testCaseId": "g0", "detail": "full"}),
     ("get_statistics", {"promptId": "p", "detail": "full"}),
     ("promote_failure", {"id": "o1"}),
+    ("suite_from_traces", {"agentId": "agent"}),
+    ("suite_from_traces", {"agentId": "other", "reader": "caller"}),
     ("compare_prompt_versions", {"benchmarkId": "mine", "versionA": "v1", "versionB": "v2", "waitSeconds": 50}),
     ("compare_prompt_versions", {"benchmarkId": "closed", "versionA": "v1", "versionB": "v2", "waitSeconds": 50}),
     ("compare_prompt_versions", {"benchmarkId": "b", "versionA": "v1", "versionB": "v3", "waitSeconds": 50}),

@@ -52,6 +52,7 @@ STARTS: list[tuple[str, Json]] = [
     ("audit_benchmark", {"benchmarkId": "b"}),
     ("plan_benchmark", {"benchmarkId": "b"}),
     ("promote_failure", {"id": "latest"}),
+    ("suite_from_traces", {"agentId": "nobody"}),
     ("get_statistics", {"testCaseId": "c0"}),
     ("get_statistics", {"promptId": "p"}),
     ("get_record", {"id": "b"}),

@@ -9,7 +9,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
@@ -25,6 +25,7 @@ from tests.shared.cli.installed import program
 from tests.shared.fakes.llm_server import FakeSettings, serving
 from tests.shared.server.hosts import ERAS, Host, read_by_people, suite
 from tests.shared.server.wire import environment, forked, wired
+from tests.workshop import config_in, minion, opened, save
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -122,8 +123,9 @@ async def test_a_client_that_closes_both_pipes_while_a_run_ends_is_no_crash_and_
 ) -> None:
     size = 80
     env = environment(tmp_path)
-    async with wired(env) as wire:
-        await wire.call("save_records", records=suite(size))
+    async with opened(config_in(tmp_path)) as engine:
+        records = cast("list[dict[str, Any]]", suite(size))
+        await save(engine, [minion(one["id"], one["type"], **one["fields"]) for one in records])
     code, told = await anyio.to_thread.run_sync(left_in_the_middle, env, after_s)
     assert code == 0, told
     assert "broke" not in told

@@ -52,7 +52,7 @@ def plain(calls: tuple[ToolCall, ...]) -> Iterator[Json]:
 
 
 async def test_200_replays_are_identical_and_start_no_server(at: Terminal, unconnected: None) -> None:
-    async with pointed_at(at, world_file(at, real(at, "record")), "--yes") as agent:
+    async with pointed_at(at, world_file(at, real(at, "record")), "--yes", anew=True) as agent:
         recorded = await notes_kept(agent)
     assert recorded == "0, 1 notes, 2 notes, broken, 2"
     record = world(real(at, "replay"))

@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.sandbox.keeper import parents
 from minions_evals_mcp.store.connection import open_raw
 from tests.hang import HANG_S
+from tests.shared.cli.installed import program
 from tests.shared.cli.terminal import Ended, Json, Terminal
 from tests.shared.fakes.llm_server import Server
 from tests.shared.world.agents import real, starts
@@ -75,11 +76,24 @@ def suite(
     assert ended.code == 0, ended
 
 
-def target(at: Terminal, *calls: JsonValue, says: str = "done", claims: JsonValue = None, more: str = "") -> str:
-    """A target file for an agent with that script."""
+def target(
+    at: Terminal,
+    *calls: JsonValue,
+    says: str = "done",
+    claims: JsonValue = None,
+    more: str = "",
+    python: str | None = None,
+) -> str:
+    """A target file for an agent with that script, which a standby forks, or that Python starts."""
     script = at.file("script.json", {"calls": [*calls], "says": says, "claims": claims})
     run = json.dumps(
-        [sys.executable, str(AGENT), script, *([more] if more else []), *(["{{world.mcp_config}}"] if more else [])]
+        [
+            python or program("python"),
+            str(AGENT),
+            script,
+            *([more] if more else []),
+            *(["{{world.mcp_config}}"] if more else []),
+        ]
     )
     log = "  output: output\n  toolCalls: log\n" if claims is not None else "  output: output\n"
     return at.file("t.yaml", f"command:\n  run: {run}\n{log}")
@@ -226,7 +240,7 @@ async def test_a_wrong_final_state_decides_before_a_model_is_asked(at: Terminal,
 
 def test_no_process_is_left_where_an_agent_takes_too_long(at: Terminal) -> None:
     suite(at, {"name": "Notes", "servers": real(at, "record")}, timeoutMs=15000)
-    target(at, ["notes", "slow", {}])
+    target(at, ["notes", "slow", {}], python=sys.executable)
     ended = run(at, "--yes")
     assert passed(ended) == 0, ended
     assert starts(at)

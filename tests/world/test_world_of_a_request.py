@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.engine.context import EngineConfig, open_engine
 from minions_evals_mcp.messages.derived import payload_of
 from minions_evals_mcp.operations import run_benchmark
+from tests.shared.cli.installed import program
 from tests.shared.cli.terminal import Json, Terminal
 from tests.shared.server.hosts import hosted
 from tests.workshop import config_in
@@ -57,7 +57,8 @@ async def test_a_run_is_in_the_world_and_meets_the_faults_that_its_request_names
     assert at.run("import", at.file("suite.json", {"records": records})).code == 0
     script = at.file("script.json", {"calls": [LOOK, REFUND], "says": "Refunded."})
     config = replace(config_in(at.folder), db=Path(at.db))
-    await ask(config, f"command:{shlex.join([sys.executable, str(AGENT), str(at.folder / script)])}")
+    agent = shlex.join([program("python"), str(AGENT), str(at.folder / script)])
+    await ask(config, f"command:{agent}")
     (output,) = kept(at)
     found = cast("Json", output["world"])
     assert [fault["kind"] for fault in cast("list[Json]", found["faults"])] == ["tool-error"], json.dumps(output)

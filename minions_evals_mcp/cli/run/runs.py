@@ -10,6 +10,7 @@ from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.views import production
 from minions_evals_mcp.operations.views import runs as listed
 from minions_evals_mcp.presentation.verdict_words import verdict_sign
 
@@ -29,9 +30,15 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
     async with session(common) as engine:
         if id is not None:
             return await _one_run(engine, id, limit, common)
-        lines, names, changes = await listed.named(engine, limit=limit)
+        lines, names, changes = await listed.named(engine, limit=limit, with_traces=common.json)
+        of_traces = await production.count_production(engine)
     if common.json:
         say({"runs": [_job_line(line, changes.get(line.job.id)) for line in lines]})
+        return 0
+    if of_traces:
+        runs_words = f"{of_traces} {'run that judged a production trace' if of_traces == 1 else 'runs that judged production traces'}"
+        tell(as_typed(f"Without {runs_words}: `minions-evals live --once`\n"))
+    if not lines and of_traces:
         return 0
     if not lines:
         tell(as_typed("no runs yet; `minions-evals run-benchmark ID` makes one\n"))

@@ -13,7 +13,7 @@ from jmespath.exceptions import JMESPathError
 from jmespath.parser import ParsedResult
 from pydantic import AfterValidator, JsonValue
 
-PLACE = re.compile(r"\{\{((?:(?!\}\}).)+)\}\}", re.DOTALL)
+PLACE = re.compile(r"\{\{((?:(?!\}\}|\{\{).)++)\}\}", re.DOTALL)
 """A place in a template: a query between double braces."""
 
 

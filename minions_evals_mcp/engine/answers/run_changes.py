@@ -44,8 +44,8 @@ def _compared(db: Db, ident: str) -> PairReading | None:
     return None if record is None else read_pair(db, record.fields.benchmark_run_id_a, record.fields.benchmark_run_id_b)
 
 
-def named_lines(db: Db, *, limit: int) -> NamedLines:
+def named_lines(db: Db, *, limit: int, with_traces: bool = True) -> NamedLines:
     """The newest runs, what people call their subjects and versions, and the verdicts."""
-    lines = run_lines(db, limit=limit)
+    lines = run_lines(db, limit=limit, with_traces=with_traces)
     names = version_names(db, (ident for line in lines for ident in (line.version, line.job.subject_id)))
     return lines, names, changes_beside(db, [line.job.id for line in lines])

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Literal
 
-from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.definitions import Benchmark, Ids
 from minions_evals_mcp.domain.digests import combined
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.domain.values import Id, Value, Visible, first_named, is_blank
 from minions_evals_mcp.engine.cases.current_version import current_version
+from minions_evals_mcp.engine.compare.benchmark_family import (
+    BenchmarkFamily,
+    family_of,
+    strongest,
+    together_words,
+)
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
 from minions_evals_mcp.engine.compare.demands import (
     ALONE,
@@ -53,11 +60,14 @@ from minions_evals_mcp.store.seals import is_sealed, seal_of
 class ApprovalAsked(Value):
     """A decision on a prompt version. `comparison_id`: the evidence, else the newest comparison that the version is in.
 
-    `override_reason` lets a person, never an agent, approve on an inconclusive comparison that the version wins.
+    `benchmark_ids`: the benchmarks on which the version must have won; none: one of all on which it was compared. All on
+    which it was compared are decided together. `override_reason` lets a person, never an agent, approve on an inconclusive
+    comparison that the version wins.
     """
 
     prompt_version_ref: Id
     comparison_id: Id | None = None
+    benchmark_ids: Ids = ()
     decision: Literal["approved", "refused"] = "approved"
     reason: Visible | None = None
     decided_by: Visible
@@ -140,11 +150,18 @@ def _decide(db: Db, *, request: ApprovalAsked, ident: str, at: datetime, skills:
 
 
 def _fields(db: Db, request: ApprovalAsked, evidence: Record[PromptComparison] | None, at: datetime) -> Approval:
+    family = None if evidence is None else _family(db, evidence)
     return Approval(
         prompt_version_ref=request.prompt_version_ref,
         comparison_id=evidence.id if evidence else request.comparison_id,
         decision=request.decision,
-        reason=request.reason or (_reason(db, evidence) + _not_audited(db, evidence) if evidence else "refused"),
+        family=None if family is None else family.recorded(),
+        reason=request.reason
+        or (
+            _reason(db, evidence) + together_words(family, evidence) + _not_audited(db, evidence)
+            if evidence and family
+            else "refused"
+        ),
         decided_by=request.decided_by,
         decided_by_type=request.decided_by_type,
         override_reason=request.override_reason,
@@ -169,7 +186,6 @@ def _reason(db: Db, evidence: Record[PromptComparison]) -> str:
 def _evidence(db: Db, request: ApprovalAsked, at: datetime, skills: Skills) -> Record[PromptComparison]:
     """The comparison that the approval rests on; raises `RuleError` with the first thing that is missing."""
     version = request.prompt_version_ref
-    decider = _decider(request, at)
     current = current_version(db, version)
     if current == version:
         alone = len(versions_ever(db, version)) == 1
@@ -177,8 +193,20 @@ def _evidence(db: Db, request: ApprovalAsked, at: datetime, skills: Skills) -> R
             f"{version} is the current version of its prompt already.",
             ALONE if alone else "Nothing needs to be approved.",
         )
-    comparison = _comparison(db, request, current, _compare(current, version))
-    fields = comparison.fields
+    comparisons = _comparisons(db, request, current, _compare(current, version))
+    for comparison in comparisons:
+        _vet_won(db, request, comparison, current, skills, at)
+    for comparison in comparisons:
+        _vet_together(db, request, comparison)
+    return comparisons[0]
+
+
+def _vet_won(
+    db: Db, request: ApprovalAsked, comparison: Record[PromptComparison], current: str, skills: Skills, at: datetime
+) -> None:
+    """Refuses a comparison that the version did not win, that does not hold any more, or that this decider may not rest on."""
+    version, fields = request.prompt_version_ref, comparison.fields
+    decider = _decider(request, at)
     compare = _compare(current, version, fields.benchmark_id)
     if fields.prompt_version_b != version or fields.prompt_version_a != current:
         raise missing(
@@ -193,7 +221,7 @@ def _evidence(db: Db, request: ApprovalAsked, at: datetime, skills: Skills) -> R
     if is_sealed(db, fields.benchmark_id):
         _vet_sealed_standing(db, comparison, compare)
         may_approve(db, comparison, decider, skills)
-        return comparison
+        return
     if fields.winner != version:
         raise missing(f"{version} is not the winner of {comparison.id}: that is {fields.winner}.", "Improve it first.")
     if fields.verdict != "improved" and not _overridden(request, fields):
@@ -204,7 +232,44 @@ def _evidence(db: Db, request: ApprovalAsked, at: datetime, skills: Skills) -> R
         )
     _vet_standing(db, comparison, compare)
     may_approve(db, comparison, decider, skills)
-    return comparison
+
+
+def _family(db: Db, evidence: Record[PromptComparison]) -> BenchmarkFamily:
+    fields = evidence.fields
+    return family_of(db, (fields.prompt_version_a, fields.prompt_version_b), evidence)
+
+
+def _vet_together(db: Db, request: ApprovalAsked, comparison: Record[PromptComparison]) -> None:
+    """Refuses a win that could be luck among the benchmarks on which the version was compared (Holm)."""
+    family = _family(db, comparison)
+    member = family.member(comparison.fields.benchmark_id)
+    if len(family.members) == 1 or member is None or _has_override(request):
+        return
+    share = family.share(member)
+    if family.holds(member) and _holds_at(db, comparison, family.attempt, share):
+        return
+    compared = f"{comparison.fields.prompt_version_b} was compared on {len(family.members)} benchmarks"
+    if member.sealed:
+        raise missing(f"{compared}, and together they do not show that it is better.", "Improve the version.")
+    person = " Or give an override reason." if request.decided_by_type == "human" else " Or ask a person."
+    raise missing(
+        f"{comparison.id} is improved when it is decided alone, but {compared}. Together (Holm) it needs"
+        f" p <= {family.level / share:.3g}, and its p is {member.p_value:.3g}.",
+        f"{compare_more(db, comparison.fields)}{person}",
+    )
+
+
+def _holds_at(db: Db, comparison: Record[PromptComparison], attempt: int, share: int) -> bool:
+    """Whether test, interval and missing outputs say "improved" at that part of the attempt's level, too.
+
+    Looks after every case stopped at their own level: their p-value alone decides.
+    """
+    fields = comparison.fields
+    if looked_at(db, fields.benchmark_run_id_a):
+        return True
+    stricter = replace(recorded_attempt(db, comparison), number=attempt, share=share)
+    paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
+    return _verdict(db, fields, paired, stricter) == "improved"
 
 
 def _sealed_part(db: Db, benchmark_id: str) -> str:
@@ -229,36 +294,51 @@ def _vet_sealed_standing(db: Db, comparison: Record[PromptComparison], compare: 
         ) from None
 
 
-def _comparison(db: Db, request: ApprovalAsked, current: str, compare: str) -> Record[PromptComparison]:
+def _comparisons(
+    db: Db, request: ApprovalAsked, current: str, compare: str
+) -> Sequence[Record[PromptComparison]]:  # fmt: skip
+    """The comparisons that the approval is to rest on: the named one, one for each named benchmark, else the strongest."""
+    version = request.prompt_version_ref
     if request.comparison_id is not None:
         comparison = run_pairs.comparison(db, request.comparison_id)
         if comparison is None:
             raise missing(f"there is no comparison {request.comparison_id}.", compare)
-        return comparison
-    against = [
-        comparison
-        for comparison in run_pairs.comparisons_of(db, request.prompt_version_ref)
-        if comparison.fields.prompt_version_a == current
-    ]  # fmt: skip
-    if not against:
-        raise missing(
-            f"no comparison shows {request.prompt_version_ref} against the current version {current}.", compare
-        )
-    # Each was decided within the budget of all: the newest that the version won may be taken, whatever came after.
-    deciding = [comparison for comparison in against if not comparison.fields.open_part] or against
-    won = [comparison for comparison in deciding if comparison.fields.verdict == "improved"]
-    return next(
-        (comparison for comparison in won if is_sealed(db, comparison.fields.benchmark_id)), [*won, *deciding][0]
-    )
+        return (comparison,)
+    family = family_of(db, (current, version))
+    if request.benchmark_ids:
+        return _on_named(family, request, current)
+    found = strongest(family) or _on_open_part(db, version, current)
+    if found is None:
+        raise missing(f"no comparison shows {version} against the current version {current}.", compare)
+    return (found,)
+
+
+def _on_named(family: BenchmarkFamily, request: ApprovalAsked, current: str) -> Sequence[Record[PromptComparison]]:
+    """The comparisons on the named benchmarks, strongest gain first."""
+    version = request.prompt_version_ref
+    for benchmark_id in request.benchmark_ids:
+        if family.member(benchmark_id) is None:
+            raise missing(
+                f"no comparison on {benchmark_id} shows {version} against the current version {current}.",
+                _compare(current, version, benchmark_id),
+            )
+    return [
+        member.comparison for member in family.members if member.comparison.fields.benchmark_id in request.benchmark_ids
+    ]
+
+
+def _on_open_part(db: Db, version: str, current: str) -> Record[PromptComparison] | None:
+    of_version = run_pairs.comparisons_of(db, version)
+    return next((one for one in of_version if one.fields.prompt_version_a == current), None)
 
 
 def _overridden(request: ApprovalAsked, fields: PromptComparison) -> bool:
-    return (
-        fields.verdict == "inconclusive"
-        and request.decided_by_type == "human"
-        and request.override_reason is not None
-        and not is_blank(request.override_reason)
-    )
+    return fields.verdict == "inconclusive" and _has_override(request)
+
+
+def _has_override(request: ApprovalAsked) -> bool:
+    reason = request.override_reason
+    return request.decided_by_type == "human" and reason is not None and not is_blank(reason)
 
 
 def _decider(request: ApprovalAsked, at: datetime) -> Decider:

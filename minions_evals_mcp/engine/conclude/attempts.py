@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.values import to_millis
 from minions_evals_mcp.engine.conclude.stored_results import NO_CHOICE, StoredResults, choice_among
 from minions_evals_mcp.engine.seals.exposures import sealed_number
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.stats.attempts import attempt_level
+from minions_evals_mcp.stats.attempts import attempt_level, attempts_spent
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging import attempts
@@ -24,6 +24,8 @@ class Attempt:
 
     That is either the earlier comparisons (id, run of A, run of B) `pooled` with it, or all `stored` results. `instead` of the
     attempts are results that could have been compared instead, `elsewhere` what that would be beside a comparison on other cases.
+    `earlier`: the comparisons before it; those of one candidate on several benchmarks count together. `share`: the part of the
+    level at which one benchmark of a family is decided is 1 / `share`.
     """
 
     number: int
@@ -31,11 +33,13 @@ class Attempt:
     stored: StoredResults | None = None
     instead: int = 0
     elsewhere: int = 0
+    earlier: int = 0
+    share: int = 1
 
     @property
     def level(self) -> float:
         """The error at which it is decided."""
-        return attempt_level(self.number)
+        return attempt_level(self.number) / self.share
 
     @property
     def next_level(self) -> float:
@@ -56,7 +60,7 @@ class Attempt:
 
     def _counted(self) -> str:
         """Returns what made it more than the first."""
-        before = self.number - 1 - self.instead
+        before = self.earlier
         parts = [f"{before} earlier {'comparison' if before == 1 else 'comparisons'}"] * (before > 0)
         if self.instead:
             parts.append(f"{self.instead} for stored results that could be chosen instead")
@@ -83,14 +87,17 @@ def attempt_of(
     """
     if is_open_part(db, benchmark):
         return Attempt(1)
-    number = _recorded_number(db, versions[0], runs=runs, before=None)
-    number += attempts.unfinished(db, versions[0], but=job)
+    others = attempts.compared(db, versions[0], but_for=runs) + attempts.unfinished(db, versions[0], but=job)
+    number = attempts_spent([*others, (versions[1], benchmark)])
     sealed_at = sealed_number(db, benchmark, comparison_id=job)
+    earlier = max(len(others), sealed_at - 1)
     if _is_made_for(db, job, runs):
-        return Attempt(max(number, sealed_at), tuple(attempts.poolable(db, versions[0], runs=runs)))
+        pooled = tuple(attempts.poolable(db, versions[0], runs=runs))
+        return Attempt(max(number, sealed_at), pooled, earlier=earlier)
     choice = choice_among(db, runs, versions, until=to_millis(at))
     pooled = () if choice.stored is not None else tuple(attempts.poolable(db, versions[0], runs=runs))
-    return Attempt(max(number + choice.attempts, sealed_at), pooled, choice.stored, choice.attempts, choice.elsewhere)
+    number = max(number + choice.attempts, sealed_at)
+    return Attempt(number, pooled, choice.stored, choice.attempts, choice.elsewhere, earlier)
 
 
 def recorded_attempt(db: Db, comparison: Record[PromptComparison]) -> Attempt:
@@ -100,18 +107,15 @@ def recorded_attempt(db: Db, comparison: Record[PromptComparison]) -> Attempt:
         return Attempt(1)
     runs = (fields.benchmark_run_id_a, fields.benchmark_run_id_b)
     versions = (fields.prompt_version_a, fields.prompt_version_b)
-    least, choice = _recorded_number(db, versions[0], runs=runs, before=comparison.id), NO_CHOICE
+    others, choice = attempts.compared(db, versions[0], but_for=runs, before=comparison.id), NO_CHOICE
+    least = attempts_spent([*others, (versions[1], fields.benchmark_id)])
     if not _is_made_for(db, comparison.id, runs):
         together = fields.stored_results is not None
         choice = choice_among(db, runs, versions, until=to_millis(fields.compared_at), pooled=together)
     number, stored = max(least + choice.attempts, fields.attempt or 1), choice.stored
+    earlier = max(len(others), number - choice.attempts - 1)
     pooled = () if stored is not None else attempts.poolable(db, versions[0], runs=runs, before=comparison.id)
-    return Attempt(number, tuple(pooled), stored, choice.attempts, choice.elsewhere)
-
-
-def _recorded_number(db: Db, version: str, *, runs: tuple[str, str], before: str | None) -> int:
-    pair = (min(runs), max(runs))
-    return 1 + len(attempts.compared_pairs(db, version, before=before) - {pair})
+    return Attempt(number, tuple(pooled), stored, choice.attempts, choice.elsewhere, earlier)
 
 
 def _is_made_for(db: Db, job: str, runs: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
-from minions_evals_mcp.stats.sequential import WHILE_LOOKING, InterimAnalysis, look
+from minions_evals_mcp.stats.sequential import WHILE_LOOKING, InterimAnalysis, deciding_level, look, pass_evidence
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
 
@@ -56,3 +56,14 @@ def concluded(db: Db, run_a: str, run_b: str, *, planned: int, level: float) -> 
     gained = sum(after and not before for before, after in passes)
     lost = sum(before and not after for before, after in passes)
     return SequentialOutcome(look(gained, lost, len(passes), len(passes), level=level), len(passes), len(passes), level)
+
+
+def smallest_level(db: Db, run_a: str, run_b: str, *, p_value: float | None) -> float:
+    """The smallest error in all at which the looks would have found a gain; `p_value` is that of the planned end, if reached."""
+    b = c = 0
+    smallest = 1.0
+    for before, after in run_pairs.passes_in_order(db, run_a, run_b):
+        b, c = b + (after and not before), c + (before and not after)
+        if b > c:
+            smallest = min(smallest, deciding_level(pass_evidence(b, c), None))
+    return min(smallest, deciding_level(0.0, p_value)) if b > c else smallest

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError
 
 _SPACE = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
-_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_TEXT = re.compile(r'(?<!\\)"(?:[^"\\\n]|\\.)*+"')
 _WORD = re.compile(r"[^\s,\]}/\"\[{:]+")
 _REMARK = re.compile(r"[ \t]*(?://[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/)")
 """A comment on the line on which a member ends."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import socket
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from ipaddress import ip_address
@@ -49,14 +49,18 @@ def otlp_app(
     token: str | None = None,
     is_full: Callable[[], bool] = _never,
     formats: Collection[str] = tuple(KINDS),
+    more: Sequence[Route] = (),
 ) -> Starlette:
-    """The endpoint for these signals; with a token, only for those who bring it. Where it is full, exporters are asked to wait."""
+    """The endpoint for these signals, and `more` beside it; with a token, the signals only for those who bring it.
+
+    Where it is full, exporters are asked to wait.
+    """
     kinds = {KINDS[name] for name in formats}
 
     def receiver(signal: Signal, take: Take) -> Callable[[Request], Awaitable[Response]]:
         async def receive(request: Request) -> Response:
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if token is not None and not _brings(request, token):
+            if token is not None and not brings(request, token):
                 return _refused("A bearer token that is known is needed.", 401)
             if "origin" in request.headers:  # a page in a browser is no exporter
                 return _refused("Requests of web pages are not taken.", 403)
@@ -79,9 +83,8 @@ def otlp_app(
 
         return receive
 
-    return Starlette(
-        routes=[Route(f"/v1/{signal}", receiver(signal, take), methods=["POST"]) for signal, take in takes.items()]
-    )
+    routes = [Route(f"/v1/{signal}", receiver(signal, take), methods=["POST"]) for signal, take in takes.items()]
+    return Starlette(routes=[*routes, *more])
 
 
 def is_loopback(host: str) -> bool:
@@ -97,7 +100,8 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
 
 
-def _brings(request: Request, token: str) -> bool:
+def brings(request: Request, token: str) -> bool:
+    """Whether the request has the bearer token."""
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
     return scheme.lower() == "bearer" and hmac.compare_digest(credentials.strip().encode(), token.encode())
 

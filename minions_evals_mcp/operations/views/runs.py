@@ -30,9 +30,12 @@ async def page(engine: Engine, *, skip: int, limit: int) -> tuple[Sequence[RunLi
     return [replace(line, job=with_gone(engine, line.job)) for line in found], total
 
 
-async def named(engine: Engine, *, limit: int) -> tuple[Sequence[RunLine], dict[str, str], dict[str, PairReading]]:
+async def named(
+    engine: Engine, *, limit: int, with_traces: bool = True
+) -> tuple[Sequence[RunLine], dict[str, str], dict[str, PairReading]]:
     """The newest runs, what people call their subjects, and how each is beside the whole run before it."""
-    lines, names, changes = await engine.store.read(partial(run_changes.named_lines, limit=limit))
+    wanted = partial(run_changes.named_lines, limit=limit, with_traces=with_traces)
+    lines, names, changes = await engine.store.read(wanted)
     return [replace(line, job=with_gone(engine, line.job)) for line in lines], names, changes
 
 

@@ -52,8 +52,8 @@ _MONTH_YEAR = re.compile(rf"(?<!\w)({_MONTH})(?: de| of)? (?:1[5-9]|20)\d\d(?!\d
 _WORD = re.compile(r"(?<![\w'’-])[^\W\d_]+(?:-[^\W\d_]+)*(?![\w'’])", re.UNICODE)
 _YEAR = re.compile(r"(?<![\w.,:/-])(?:1[5-9]|20)\d\d(?![\w%€$]|[.,:]\d|[-/]\d)")
 _NUMBER = re.compile(r"\d[\d.,]*\d|\d")
-_LIST_MARK = re.compile(r"^\s*\d+[.)]\s", re.MULTILINE)
-_SENTENCE_START = re.compile(r"(?:\A|[.!?:;\n]\s*|[\"“«(]\s*|[-*•]\s+|\d[.)]\s+)\Z")
+_LIST_MARK = re.compile(r"^[^\S\n]*+\d+[.)]\s", re.MULTILINE)
+_SENTENCE_START = re.compile(r"(?:\A|[.!?:;\n]\s{0,3}|[\"“«(]\s{0,3}|[-*•]\s{1,3}|\d[.)]\s{1,3})\Z")
 _NAME = re.compile(
     r"[A-ZÀ-ÖØ-Þ][\w’'-]*(?:[ ](?:(?:van|von|de|da|di|del|der|den|la|le|bin|al|of)[ ])?[A-ZÀ-ÖØ-Þ][\w’'-]*)*"
 )

@@ -125,9 +125,9 @@ def _first_of_each(facts_seen: Sequence[Fact]) -> list[Fact]:
     return first_facts
 
 
-_CALL = re.compile(r"(?P<name>[A-Za-z_][\w.]*)\((?P<inside>[^()]*)\)")
+_CALL = re.compile(r"(?P<name>[A-Za-z_][\w.]{0,99}+)\((?P<inside>[^()]*)\)")
 _ARGUMENT = re.compile(
-    r"(?P<name>\w+)\s*[=:]\s*(?P<value>\"[^\"]*\"|'[^']*'|[-\w.]+)|(?P<bare>\"[^\"]*\"|'[^']*'|-?\d[\d.]*)"
+    r"(?P<name>\w{1,100}+)\s*+[=:]\s*+(?P<value>\"[^\"]*\"|'[^']*'|[-\w.]+)|(?P<bare>\"[^\"]*\"|'[^']*'|-?\d[\d.]*)"
 )
 
 

@@ -73,7 +73,7 @@ _PUT_IN: tuple[_Swap, ...] = (
     _swap(r"^(please )?(press|click|open|select|choose|turn|unplug|plug|wait|go|enter|type|run|install|restart|remove|add|call"
           r"|contact|send|use|keep|store|take|put|check|set|save|close|visit|return|apply|submit)\b", r"\1do not \2"),
 )  # fmt: skip
-_SENTENCE = re.compile(r"[^.!?\n]*[^\s.!?][^.!?\n]*(?:\.\d[^.!?\n]*)*[.!?]*\s*")
+_SENTENCE = re.compile(r"(?:(?<![^\S\n])[^\S\n]++)?[^\s.!?][^.!?\n]*+(?:\.\d[^.!?\n]*)*[.!?]*\s*")
 MOST_SENTENCES = 3
 
 

@@ -23,7 +23,7 @@ _PROMISE = re.compile(
     re.IGNORECASE,
 )
 _CODED = re.compile(
-    r"(?P<label>[^\W\d_]+(?: of (?:your|the) [^\W\d_]+)?) (?:number |no\. )?(?:is|:|lautet|est|es)"
+    r"(?P<label>(?<![^\W\d_])[^\W\d_]++(?: of (?:your|the) [^\W\d_]+)?) (?:number |no\. )?(?:is|:|lautet|est|es)"
     r" (?P<code>(?=[\w-]*\d)[\w-]*[A-Z\d][\w-]*)"
 )
 _FAREWELL = re.compile(

@@ -61,3 +61,10 @@ def speaks(text: str, language: str) -> bool:
 def _counts(text: str) -> dict[str, int]:
     words = _WORD.findall(text.casefold())
     return {language: sum(word in known for word in words) for language, known in _known().items()}
+
+
+def own_words(language: str) -> tuple[str, ...]:
+    """The common words of a language that no other one has, in their order; none for a language that is told by its script."""
+    known = _known().get(language, frozenset[str]())
+    others = frozenset[str]().union(*(words for name, words in _known().items() if name != language))
+    return tuple(sorted(known - others))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 STOP_TOKEN = re.compile(
-    r"#{2,} ?[A-Z][A-Z _-]{1,30}[A-Z] ?#{2,}"
+    r"(?<!#)#{2,}+ ?[A-Z][A-Z _-]{1,30}[A-Z] ?#{2,}"
     r"|<\|[\w-]{2,30}\|>"
     r"|</?(?:s|eos|bos|end|stop|done|exit|END|STOP|EOS|DONE|EXIT)>"
     r"|\[(?:END|STOP|DONE|EXIT|EOS|TERMINATE|FINISH(?:ED)?)(?:[ _][A-Z _]{1,40})?\]"
@@ -82,13 +82,13 @@ ASKED_AGAIN = re.compile(
     r"|encore une fois|repetir|no (?:lo )?(?:he )?entend\w+|otra vez|de nuevo)\b",
     re.IGNORECASE,
 )
-EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+EMAIL = re.compile(r"[\w.+-]{1,64}+@[\w-]++(?:\.[\w-]++)+")
 STREET = re.compile(
     r"\b\d{1,4}[a-z]? (?:[A-Z][\w'-]+ ){1,3}(?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Square|Close|Court)\b"
     r"|\b[A-Z]\w*(?:straße|strasse|weg|platz|allee|gasse) \d{1,4}\b|\b\d{1,4},? (?:rue|avenue|boulevard|place|chemin) (?:\w+ )*[A-Z]\w+"
     r"|\b(?:[Cc]alle|[Aa]venida|[Pp]laza) (?:\w+ )*[A-Z]\w+,? \d{1,4}\b"
 )
-NUMBER = re.compile(r"(?<![\w.])\+?[\w-]*\d[\w-]*(?:[ ./-]\d[\w-]*)*(?:,\d+)?")
+NUMBER = re.compile(r"(?<![\w.])\+?[\w-]{0,64}?\d[\w-]*+(?:[ ./-]\d[\w-]*+)*+(?:,\d+)?")
 """A number or a code, with what belongs to it."""
 CLOCK = re.compile(r"^\d{1,2}[:.h]\d{2}$")
 YEAR = re.compile(r"^(?:19|20)\d\d$")

@@ -108,7 +108,7 @@ _ITEMS = late(
     rf"|marcadores)\b",
     re.IGNORECASE,
 )
-_LISTED = late(r"^\s*(?:[-*•–]|\(?\d+[.)])\s+\S", re.MULTILINE)
+_LISTED = late(r"^[^\S\n]*+(?:[-*•–]|\(?\d+[.)])\s++\S", re.MULTILINE)
 _SCALE = late(
     r"\b(?:rat(?:e|ing)|scor\w+|grad(?:e|ing)|scale|bewert\w+|benot\w+|skala|not(?:e|er|ez)|évalu\w+|échelle|puntú\w+|puntuación"
     r"|califi\w+|escala"

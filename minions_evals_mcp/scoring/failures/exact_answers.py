@@ -38,8 +38,11 @@ _CLOSED = late(
     r"|un[oa] tra|soltanto|scegli\w*|etichett\w+|ammess\w+|apenas|escolh\w+)\b",
     re.IGNORECASE,
 )
-_RUN = late(r"[\w-]+(?:\s*[,|/]\s*[\w-]+)*(?:,?\s+(?:or|oder|ou|o|u|and|und|et|y|e)\s+[\w-]+)?(?=\s*(?:[.,;:)\]]|$))")
-_PART = late(r"\s*[,|/]\s*|\s+(?:or|oder|ou|o|u|and|und|et|y|e)\s+")
+_RUN = late(
+    r"(?<![\w-])[\w-]++(?:\s*+[,|/]\s*+[\w-]++){0,60}"
+    r"(?:,?\s++(?:or|oder|ou|o|u|and|und|et|y|e)\s++[\w-]++)?(?=\s*+(?:[.,;:)\]]|$))"
+)
+_PART = late(r"(?:(?<!\s)\s++)?[,|/]\s*|(?<!\s)\s++(?:or|oder|ou|o|u|and|und|et|y|e)\s+")
 
 
 def wording_signals(failed: FailedOutput) -> Iterator[Signal]:

@@ -137,7 +137,7 @@ def prose(text: str) -> str:
 
 _DOCSTRING = re.compile(r"(?m)^[ \t]*[rRbBuUfF]{0,2}(\"{3}|'{3})[\s\S]{0,20000}?\1")
 _CODE_LINE = re.compile(
-    r"\s*(?:(?:async )?def \w+\(|class \w+[(:]|import \w|from [\w.]+ import |return\b|raise \w|elif |else:|try:|except\b.*:|with .+:$"
+    r"\s*+(?:(?:async )?def \w+\(|class \w+[(:]|import \w|from [\w.]+ import |return\b|raise \w|elif |else:|try:|except\b.*:|with .+:$"
     r"|(?:if|for|while) .+[:{]$|function \w*\(|(?:const|let|var) \w+ ?=|(?:public|private|static) |#include|@\w+|//|/\*|[{}\])]+[;,]?$"
     r"|[\w.\[\]]+ ?(?:[-+*/]|:)?= ?\S|[\w.]+\(.*\)[;:]?$|.*[;{]$)"
 )

@@ -13,7 +13,7 @@ DECIMAL = frozenset("\u066b\uff0e")
 GROUPING = frozenset(",\uff0c\ufe50\u3001\u066c \u00a0\u202f\u2009\u2007\u2008'\u2019\u02bc\uff07")
 CHINESE = frozenset("零〇○一二三四五六七八九壹贰貳叁參肆伍陆陸柒捌玖两兩幺廿卅卌十拾百佰千仟万萬亿億兆点點负負正")
 SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-_EXPONENT = re.compile(r"(?P<base>.*?)(?P<power>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)\Z", re.DOTALL)
+EXPONENT_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 LARGEST_POWER = 400
 
 
@@ -58,8 +58,10 @@ def _unicode_number(text: str) -> float | None:
         if alone is not None:
             return -alone if negative else alone
     power = 1
-    if (match := _EXPONENT.match(rest)) and match["base"].strip():
-        rest, power = match["base"].rstrip(), int(match["power"].translate(SUPERSCRIPT))
+    written = rest.rstrip(EXPONENT_DIGITS)
+    before = written[:-1] if written.endswith(("⁻", "⁺")) else written
+    if written != rest and before.strip():
+        rest, power = before.rstrip(), int(rest[len(before) :].translate(SUPERSCRIPT))
     base = _with_fraction(rest)
     if base is None or abs(power) > LARGEST_POWER:
         return None

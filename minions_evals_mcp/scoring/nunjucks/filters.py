@@ -29,7 +29,7 @@ from minions_evals_mcp.scoring.nunjucks.values import (
 )
 
 MOST_CHARACTERS = 1_000_000
-_TAGS = re.compile(r"</?([a-z][a-z0-9]*)\b[^>]*>|<!--[\s\S]*?-->", re.IGNORECASE)
+_TAG_START = re.compile(r"</?[a-z][a-z0-9]*+\b|<!--", re.IGNORECASE)
 _MARKS = {"&": "&amp;", '"': "&quot;", "'": "&#39;", "<": "&lt;", ">": "&gt;", "\\": "&#92;"}
 
 
@@ -149,11 +149,27 @@ def _centred(value: object, width: object = 80) -> str:
     return " " * before + text + " " * after
 
 
+def _tags_removed(text: str) -> str:
+    """The text without tags and comments that end; what begins one and does not end it is text."""
+    kept, at, missing = list[str](), 0, set[str]()
+    for begun in _TAG_START.finditer(text):
+        closer = "-->" if begun[0] == "<!--" else ">"
+        if begun.start() < at or closer in missing:
+            continue
+        end = text.find(closer, begun.end())
+        if end < 0:
+            missing.add(closer)
+            continue
+        kept.append(text[at : begun.start()])
+        at = end + len(closer)
+    return "".join(kept) + text[at:]
+
+
 def _without_tags(value: object, keep_lines: object = False) -> str:  # noqa: FBT002  as above
-    text = _TAGS.sub("", _text(value)).strip()
+    text = _tags_removed(_text(value)).strip()
     if not truth(keep_lines):
         return re.sub(r"\s+", " ", text)
-    lines = re.sub(r"^ +| +$", "", text, flags=re.MULTILINE)
+    lines = "\n".join(line.strip(" ") for line in text.split("\n"))
     return re.sub(r"\n\n\n+", "\n\n", re.sub(r" +", " ", lines).replace("\r\n", "\n"))
 
 

@@ -16,7 +16,7 @@ from minions_evals_mcp.scoring.verdicts.examination import OutputChecks
 
 MOST_FACTS, MOST_WORDS = 6, 12
 _FACT = re.compile(
-    r"[€$£]?\d[\w.,:/%-]*\w|\d|[\w.+-]+@[\w.-]+\w|(?<![.!?]\s)(?<!^)\b[A-Z][a-zA-Z]{2,}\b|\b[A-Z]{2,}[\w-]*"
+    r"[€$£]?\d[\w.,:/%-]*\w|\d|[\w.+-]{1,64}+@[\w.-]+\w|(?<![.!?]\s)(?<!^)\b[A-Z][a-zA-Z]{2,}\b|\b[A-Z]{2,}[\w-]*"
 )
 _WORDS = re.compile(r"\S+")
 

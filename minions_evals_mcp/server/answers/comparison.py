@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from mcp_types import CallToolResult
+from pydantic import JsonValue
 
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
 from minions_evals_mcp.engine.compare.approve_prompt_version import barred_for_agents
@@ -15,6 +17,7 @@ from minions_evals_mcp.engine.seals.exposures import sealed_verdict
 from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.server.answers.run import brief, next_calls, recorded_calls, run_told
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered
+from minions_evals_mcp.server.edge.compact import short_run
 from minions_evals_mcp.server.edge.refusals import in_tools, with_remedy
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.runs import RunAnswer
@@ -25,7 +28,7 @@ async def comparison_answer(call: Call, job: get_run.Job, shape: Shape, *, limit
     """Returns where the comparison stands, with the packets of the side whose turn it is; its verdict once it is made."""
     now = await get_run.stored_job(call.engine, job.id)
     answer = RunAnswer(
-        summary=f"comparison {now.subject_id}: {now.state}", run_id=now.id, key=now.key, kind=now.kind,
+        summary=f"comparison {now.subject_id}: {now.state}", run_id=now.id, key="" if now.key == now.id else now.key, kind=now.kind,
         subject_id=now.subject_id, state=now.state, reason=in_tools(now.reason), units=now.total,
     )  # fmt: skip
     if now.state == "completed":
@@ -58,7 +61,11 @@ async def _waiting(call: Call, job: get_run.Job, shape: Shape, limit: int) -> di
         answer = run_told(summary, side.spec, offset=shape.offset, limit=limit, store=store)
         if answer.packets:
             shown = {name: getattr(answer, name) for name in ("instructions", "criteria", "packets", "waiting")}
-            calls = [following.replace(json.dumps(summary.run_id), json.dumps(side.id)) for following in answer.next]
+            ours = (json.dumps(summary.run_id), json.dumps(short_run(summary.run_id)))
+            calls = [
+                following.replace(ours[0], json.dumps(side.id)).replace(ours[1], json.dumps(side.id))
+                for following in answer.next
+            ]
             return {**shown, "packets_of": side.id, "next": calls}
     return None
 
@@ -81,9 +88,20 @@ async def _verdict(call: Call, comparison_id: str) -> dict[str, object]:
     return {
         "summary": f"comparison {summary.benchmark_id}: {summary.verdict}; {summary.version_b} scores {summary.score_b:.3g},"
         f" {summary.version_a} {summary.score_a:.3g} on {summary.sample_size} cases; {summary.recommendation}",
-        "comparison": wire,
+        "comparison": wire | {name: _changed(wire[name]) for name in ("worse", "better")},
         "next": [*await approval_calls(call, summary), *_following(summary)],
     }
+
+
+def _changed(cases: JsonValue) -> list[Json]:
+    """The cases that changed, those that changed alike together, without titles that are their ids."""
+    alike: dict[str, tuple[Json, list[str]]] = {}
+    for case in cases if isinstance(cases, list) else []:
+        assert isinstance(case, dict)
+        said = {name: value for name, value in case.items() if name not in {"testCaseId", "title"}}
+        titled = case["testCaseId"] if case["title"] == case["testCaseId"] else f"{case['testCaseId']}: {case['title']}"
+        alike.setdefault(json.dumps(said), (said, []))[1].append(str(titled))
+    return [{"testCaseIds": [*idents], **said} for said, idents in alike.values()]
 
 
 def _sealed(verdict: SealedVerdict) -> dict[str, object]:

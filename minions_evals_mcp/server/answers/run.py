@@ -19,14 +19,13 @@ from minions_evals_mcp.presentation.next_steps import Tools
 from minions_evals_mcp.presentation.resuming import resume_line
 from minions_evals_mcp.presentation.verdict_words import level_words, pair_words
 from minions_evals_mcp.report.sentences import addressed_words, passed_words, trials
+from minions_evals_mcp.server.edge.compact import compact_object, once, short_part, short_run, with_short_ids
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 
 FOR_A_PERSON = (
-    "What waitsFor a person is judged by one, not by you: in a form that this host shows, on the page, or with"
-    f" at a terminal ({Next('judge', reason='asks for each judgment')}). You cannot hand it in, whatever the person says; a run"
-    " with judge=caller would be"
-    " yours to judge. Until then it waits, and get_run shows it again."
+    "What waitsFor a person is judged by a person, not by you: in this host's form, on the page, or at a terminal"
+    f" ({Next('judge')}). You cannot submit it, whatever the person says; judge=caller runs are yours to judge."
 )
 NO_MODEL = (
     "No model judges: where this server was started neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set, nor"
@@ -68,12 +67,13 @@ def run_told(
         key="" if summary.key == summary.run_id else summary.key,
         verdict=run_verdict(summary),
         reason=in_tools(summary.reason),
+        spent=_spent(summary),
         benchmark_run=_figures(summary),
         bounds=_bounds(summary),
         names={ident: name for ident, name in summary.names.items() if name != ident},
-        causes=[_cause(cause.model_dump(mode="json")) for cause in summary.causes[page]],
+        causes=[_cause(cause.model_dump(mode="json"), summary.run_id) for cause in summary.causes[page]],
         failures=_failures(summary, page),
-        unscored=[line.model_copy(update={"reason": in_tools(line.reason)}) for line in summary.unscored[page]],
+        unscored=_unscored(summary, page),
         test_runs=[_without_digests(run) for run in summary.test_runs[page]],
         judge=summary.judge and brief(summary.judge),
         audit=summary.audit and brief(summary.audit),
@@ -119,43 +119,54 @@ def regression_word(summary: RunSummary) -> str:
     return "none" if summary.fall is None else "fall"
 
 
-def _cause(wire: Json) -> Json:
+def _cause(wire: Json, run_id: str) -> Json:
     """A cause, its cases without a title that is their id."""
     cases = wire.get("affected")
     shown: list[JsonValue] = (
-        [_case(case) for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
+        [_case(case, run_id) for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
     )
-    return {**wire, "affected": shown}
+    own = {"firstRunId"} if wire.get("firstRunId") == run_id else set[str]()
+    return {**{name: value for name, value in wire.items() if name not in own}, "affected": shown}
 
 
-def _case(wire: Json) -> Json:
-    """A case's line without a title that is its id, and without what is empty."""
-    return {
-        name: value
-        for name, value in wire.items()
-        if value not in ("", None) and not (name == "title" and value == wire.get("testCaseId"))
-    }
-
-
-OF_ONE = frozenset({"testRunId", "testCaseId", "title", "trial"})
-"""What tells one failure from others that are alike."""
+def _case(wire: Json, run_id: str) -> Json:
+    """A case's line without a title that is its id, and with its unit by the beginning of the run's id."""
+    return with_short_ids(
+        {
+            name: value
+            for name, value in wire.items()
+            if not (name == "title" and value == wire.get("testCaseId")) and not (name == "isNew" and not value)
+        },
+        run_id,
+    )
 
 
 def _failures(summary: RunSummary, page: slice) -> list[Json]:
-    """The failures; one that says the same as one before names that instead of repeating it (`sameAs`)."""
-    shown, first = list[Json](), dict[str, str]()
+    """The failures, each said once; the number of a trial only where there are several."""
     has_trials = any(line.trial > 1 for line in summary.failures)
-    for line in summary.failures[page]:
-        wire = _case(line.model_dump(mode="json"))
-        if not has_trials:
-            wire.pop("trial", None)
-        said = {name: value for name, value in wire.items() if name not in OF_ONE}
-        same = first.setdefault(json.dumps(said), line.test_run_id)
-        is_first = same == line.test_run_id
-        shown.append(wire if is_first else {name: wire[name] for name in wire if name in OF_ONE} | {"sameAs": same})
-    return shown
+    lines = [_case(line.model_dump(mode="json"), summary.run_id) for line in summary.failures[page]]
+    shown = lines if has_trials else [{name: line[name] for name in line if name != "trial"} for line in lines]
+    return once(map(compact_object, shown), "testRunId")
 
 
+def _unscored(summary: RunSummary, page: slice) -> list[Json]:
+    """The units without a verdict, each reason said once."""
+    lines = [
+        {
+            **line.model_dump(mode="json"),
+            "reason": in_tools(line.reason),
+            "testRunId": f"{line.test_case_id}/{line.trial}",
+        }
+        for line in summary.unscored[page]
+    ]
+    has_trials = any(line.trial > 1 for line in summary.unscored)
+    dropped = {"testRunId"} if has_trials else {"testRunId", "trial"}
+    told = once(map(compact_object, lines), "testCaseId")
+    return [{name: line[name] for name in line if name not in dropped} for line in told]
+
+
+UNSAID = (("expectedOutputs", None), ("trial", 1))
+"""What a packet does not say: that nothing is expected, and that there is one trial."""
 SAID_ABOVE = frozenset({"isRegression", "evidence", "passed", "fallenSince", "fall", "benchmarkId", "digests"})
 """Fields of a benchmark-run that its answer says elsewhere: in the verdict, in `regression` and `fall`, in its ids."""
 
@@ -163,16 +174,16 @@ SAID_ABOVE = frozenset({"isRegression", "evidence", "passed", "fallenSince", "fa
 def _figures(summary: RunSummary) -> Json:
     """The figures of a benchmark-run beside its verdict; get_record has the whole record."""
     run = summary.benchmark_run or {}
-    said = {name: value for name, value in run.items() if name not in SAID_ABOVE and value not in (None, "", [], {})}
+    said = compact_object({name: value for name, value in run.items() if name not in SAID_ABOVE})
     if said.get("id") == summary.run_id:
         del said["id"]
-    return said | {name: _short(said[name]) for name in ("scoreCi", "passRateCi") if name in said}
+    return said
 
 
-def _short(interval: JsonValue) -> JsonValue:
-    """An interval to three digits."""
-    numbers = interval if isinstance(interval, list) else []
-    return [float(f"{number:.3g}") if isinstance(number, float) else number for number in numbers]
+def _spent(summary: RunSummary) -> dict[str, float]:
+    """What was spent; of a run that goes on not the calls that are under way, which it will be told the answers of."""
+    under_way = {"unansweredCalls", "unansweredOutputs"} if summary.state == "running" else set[str]()
+    return {name: amount for name, amount in summary.spent.items() if name not in under_way}
 
 
 def _bounds(summary: RunSummary) -> PassRateBounds | None:
@@ -195,6 +206,7 @@ def _criteria(packets: Sequence[Packet]) -> list[AskedCriterion]:
 def _bare(packet: Packet, for_people: Collection[str]) -> Json:
     """The packet with the ids of its criteria only, or with what it waits for."""
     own = packet.model_dump(mode="json", exclude={"instructions", "criteria"})
+    own = {name: own[name] for name in own if (name, own[name]) not in UNSAID}
     if packet.wants_baseline:
         return {**own, "waitsFor": NO_BASELINE}
     waits: Json = {"waitsFor": A_PERSON} if packet.digest in for_people else {}
@@ -286,7 +298,7 @@ def next_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[s
         case "running" if summary.reason:  # its process is gone
             yield resume_line(summary, spec, Tools())
         case "running":
-            yield f'get_run {{"runId": {run}, "waitSeconds": 20}}'
+            yield f'get_run {{"runId": {json.dumps(short_run(summary.run_id))}, "waitSeconds": 20}}'
         case "awaiting-judgments":
             yield from _judged(summary)
         case "stopped" | "failed" | "cancelled":
@@ -294,7 +306,8 @@ def next_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[s
             yield resume_line(summary, spec, Tools())
         case "completed":
             if summary.failures:
-                yield f'get_record {{"id": {json.dumps(summary.failures[0].test_run_id)}}}'
+                first = short_part(summary.failures[0].test_run_id, summary.run_id)
+                yield f'get_record {{"id": {json.dumps(first)}}}'
                 yield f'classify_failure {{"id": {run}}}'
             yield from recorded_calls(summary, spec)
 
@@ -319,7 +332,7 @@ def _judged(summary: RunSummary) -> Iterator[str]:
             ' [{"digest": "…", "judgments": [{"criterionId": "…", "score": 0, "rationale": "…"}]}]}'
         )
     if summary.for_people:
-        yield f'once a person has judged: get_run {{"runId": {run}}}'
+        yield f'once a person has judged: get_run {{"runId": {json.dumps(short_run(summary.run_id))}}}'
     wanting = [packet for packet in summary.packets if packet.wants_baseline]
     for packet in wanting[:1]:
         fields: Json = {"expectedOutputs": {"output": "…"}}

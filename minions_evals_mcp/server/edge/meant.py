@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 A = TypeVar("A", bound=ToolArguments)
 
 
-async def with_meant_ids(engine: Engine, request: A) -> A:
-    """The arguments with the ids that they mean, written out; raises `BadInputError` where one begins several."""
+async def with_meant_ids(engine: Engine, request: A, *, only_units: bool = False) -> A:
+    """The arguments with the ids that they mean, written out, or those of units alone; raises `BadInputError` where one begins several."""
     from minions_evals_mcp.operations.ids import with_whole_ids  # noqa: PLC0415  the engine's modules come with the engine
 
-    return await with_whole_ids(engine, request)
+    return await with_whole_ids(engine, request, only_units=only_units)
 
 
 def names_a_prompt(request: ToolArguments) -> bool:
@@ -27,12 +27,14 @@ def names_a_prompt(request: ToolArguments) -> bool:
 
 
 def read_as(request: ToolArguments, meant: ToolArguments) -> dict[str, str]:
-    """What was given for each id that was written out, with the whole id."""
+    """What was given for each id that was written out, with the whole id. Not those that answers write short."""
+    from minions_evals_mcp.operations.ids import is_short  # noqa: PLC0415  as above
+
     return {
         given: whole
         for name in type(request).model_fields
         for given, whole in zip(_listed(getattr(request, name)), _listed(getattr(meant, name)), strict=True)
-        if given != whole
+        if given != whole and not is_short(given)
     }
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 INDEX = "evals://index"
 GUIDE = "evals://guide"
 OUTBOX = "evals://outbox"
+PRODUCTION = "evals://production{?hours,agent,rubric,tag,version,model}"
 SCHEMA = "evals://schemas/{type}"
 SKILL = "evals://skills/{name}"
 RESULTS = "evals://runs/{id}/results{?status,limit,cursor}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.server.edge.answer import Objects, ToolAnswer
 
 
@@ -30,3 +31,15 @@ class OutboxAnswer(ToolAnswer):
     waiting: Objects
     refused: Objects
     rows: Objects
+
+
+class ProductionAnswer(ToolAnswer):
+    """The judged production traces: verdicts, causes, a series for each agent and rubric, the newest failing."""
+
+    since: str
+    counts: Json
+    waiting: int
+    causes: dict[str, int]
+    series: Objects
+    points: Objects
+    failing: Objects

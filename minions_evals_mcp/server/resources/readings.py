@@ -18,11 +18,12 @@ from minions_evals_mcp.operations import detect_trend as trends
 from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations.views import outboxes, runs
 from minions_evals_mcp.operations.views import records as views
+from minions_evals_mcp.operations.views.production import MOST_HOURS, ProductionFilter, read_production
 from minions_evals_mcp.server.answers.message import message_answer
 from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, fitted
 from minions_evals_mcp.server.edge.argument_types import LISTED, MESSAGE, RUN
 from minions_evals_mcp.server.resources import addresses
-from minions_evals_mcp.server.resources.answers import IndexAnswer, OutboxAnswer, ResultsAnswer
+from minions_evals_mcp.server.resources.answers import IndexAnswer, OutboxAnswer, ProductionAnswer, ResultsAnswer
 from minions_evals_mcp.server.resources.guide import GUIDE
 from minions_evals_mcp.server.resources.schema import minion_type, shapes_of
 from minions_evals_mcp.server.session.calls import Call
@@ -49,7 +50,14 @@ async def index(call: Call) -> str:
         records=counts,
         runs=newest,
         guide=addresses.GUIDE,
-        templates=(addresses.RECORD, addresses.RESULTS, addresses.TREND, addresses.HISTORY, addresses.SCHEMA),
+        templates=(
+            addresses.RECORD,
+            addresses.RESULTS,
+            addresses.TREND,
+            addresses.HISTORY,
+            addresses.PRODUCTION,
+            addresses.SCHEMA,
+        ),
     )
     return _text(answered(answer, shape=FULL))
 
@@ -135,6 +143,24 @@ async def trend(call: Call, ident: str) -> str:
     """Returns where a benchmark is heading, and its newest points."""
     summary = (await trends.run(call.engine, trends.Request(benchmark_id=ident, limit=POINTS))).trend
     return _text(answered(trend_answer(summary), shape=FULL))
+
+
+async def production(call: Call, hours: str, **only: str) -> str:
+    """The production traces that were judged, by agent and rubric."""
+    span = _number("hours", hours, 1, MOST_HOURS)
+    page = await read_production(call.engine, ProductionFilter(hours=span, **only))
+    counts = page.counts
+    answer = ProductionAnswer(
+        summary=f"{counts.passed} of {counts.judged} judged traces passed; {counts.unscored} not scored, {page.waiting} wait",
+        since=iso(page.since),
+        counts=counts.model_dump(mode="json"),
+        waiting=page.waiting,
+        causes=page.causes,
+        series=[series.model_dump(mode="json", exclude={"points"}) for series in page.series],
+        points=[point.model_dump(mode="json") for point in page.points if point.judged],
+        failing=[trace.model_dump(mode="json") for trace in page.failing],
+    )
+    return _text(answered(answer, shape=FULL))
 
 
 async def history(call: Call, ident: str) -> str:

@@ -20,7 +20,22 @@ from minions_evals_mcp.server.session.opened import ServerSession
 
 JSON = "application/json"
 MARKDOWN = "text/markdown"
-ANY_ID = ResourceSecurity(exempt_params={"id", "type", "name", "status", "limit", "cursor"})
+ANY_ID = ResourceSecurity(
+    exempt_params={
+        "id",
+        "type",
+        "name",
+        "status",
+        "limit",
+        "cursor",
+        "hours",
+        "agent",
+        "rubric",
+        "tag",
+        "version",
+        "model",
+    }
+)
 """No part of an address names a file, and an id may look like a path."""
 Reading = Callable[[ModuleType, Call], Awaitable[str]]
 
@@ -92,7 +107,19 @@ def _register_runs(server: EvalsServer, read: Read) -> None:
     async def history(id: str) -> str:  # noqa: A002  as above
         return await read("history", lambda readings, call: readings.history(call, id))
 
-    _ = (results, trend, history)
+    @offer(
+        addresses.PRODUCTION,
+        name="production",
+        mime_type=JSON,
+        description="Judged production traces by agent and rubric: pass rates, causes, the newest failing.",
+    )
+    async def production(
+        hours: str = "168", agent: str = "", rubric: str = "", tag: str = "", version: str = "", model: str = ""
+    ) -> str:
+        only = {"agent": agent, "rubric": rubric, "tag": tag, "version": version, "model": model}
+        return await read("production", lambda readings, call: readings.production(call, hours, **only))
+
+    _ = (results, trend, history, production)
 
 
 def _register_records(server: EvalsServer, read: Read) -> None:

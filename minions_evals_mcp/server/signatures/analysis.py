@@ -50,6 +50,21 @@ class FailuresAnswer(ToolAnswer):
     estimate: Object | None = None
 
 
+class TraceSuiteAnswer(ToolAnswer):
+    """Failures of an agent's traces by kind, the drafts that were saved, and traces to read."""
+
+    agent_id: str = ""
+    read: int = 0
+    failed: int = 0
+    kinds: Objects = []
+    drafts: Objects = []
+    unchecked: int = 0
+    masked: dict[str, int] = {}
+    coverage: Object | None = None
+    packets: Objects = []
+    accepted: list[str] = []
+
+
 class PromotedAnswer(ToolAnswer):
     """The test case that was made, and its checks."""
 

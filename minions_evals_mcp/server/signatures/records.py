@@ -100,7 +100,7 @@ class RecordAnswer(ToolAnswer):
 
 
 class SavedAnswer(ToolAnswer):
-    """The number of records that were new, changed, or said what was kept already."""
+    """The number of records that were new, changed, or said what was kept already; `ids` are those that were made here."""
 
     new: int = 0
     changed: int = 0

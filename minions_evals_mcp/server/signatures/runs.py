@@ -12,6 +12,7 @@ from minions_evals_mcp.server.edge.argument_types import (
     Limit,
     Name,
 )
+from minions_evals_mcp.server.edge.compact import compacted
 from minions_evals_mcp.server.edge.guard import ToolArguments
 
 
@@ -49,8 +50,10 @@ VERDICT = "passed: the threshold is reached. regression: new, not-recovered, fal
 class RunAnswer(ToolAnswer):
     """The state of a run. `outcomes` counts units (case × trial); `open` are not done yet."""
 
-    SAID: ClassVar = frozenset({"units", "open", "outcomes"})
+    SAID: ClassVar = frozenset({"units", "open"})
     """What is said even where it is nothing."""
+    EXACT: ClassVar = frozenset({"packets", "testRuns", "executions", "abTest", "estimate"})
+    """What agents wrote, what is stored, results as document 5 has them, and an estimate, whose price may be unknown."""
 
     verdict: Annotated[Object | None, Field(description=VERDICT)] = None
     run_id: str = ""
@@ -98,9 +101,8 @@ class RunAnswer(ToolAnswer):
     names: dict[str, str] = {}
 
     def wire(self) -> dict[str, JsonValue]:
-        """Returns what was said, without what is nothing there; the verdict comes first."""
+        """What was said, without what is nothing there and with three digits; the verdict comes first."""
         said = super().wire()
         first = {name: said.pop(name) for name in ("summary", "verdict") if name in said}
-        return first | {
-            name: value for name, value in said.items() if value not in ({}, [], "", 0) or name in self.SAID
-        }
+        shown = {name: value if name in self.EXACT else compacted(value) for name, value in {**first, **said}.items()}
+        return {name: value for name, value in shown.items() if value not in ({}, [], "", 0) or name in self.SAID}

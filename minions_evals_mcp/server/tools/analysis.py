@@ -15,14 +15,17 @@ from minions_evals_mcp.errors import StoppedError
 from minions_evals_mcp.operations import classify_failure as classify
 from minions_evals_mcp.operations import detect_trend as trends
 from minions_evals_mcp.operations import promote_failure as promoting
+from minions_evals_mcp.operations.suites import suite_from_traces as traces_read
 from minions_evals_mcp.presentation.verdict_words import trend_heading
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
+from minions_evals_mcp.server.edge.compact import compact_object, short_part, with_short_ids
 from minions_evals_mcp.server.edge.derived import DerivedArguments, Detailed, Timed
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import (
     FailuresAnswer,
     PromotedAnswer,
+    TraceSuiteAnswer,
     TrendAnswer,
 )
 
@@ -80,7 +83,22 @@ async def _estimated(call: Call, request: classify.Request, wanted: Sequence[str
 
 
 def _failure(record: Record[EvalFailure]) -> Json:
-    return {"id": record.id, **wire_fields(record.fields)}
+    """The failure without what is empty, its ids by the beginning of the run's, which its unit names already."""
+    wire = compact_object({"id": record.id, **wire_fields(record.fields)})
+    run_id = str(wire.pop("benchmarkRunId", ""))
+    return with_short_ids({**wire, "id": short_part(record.id, run_id)}, run_id)
+
+
+async def suite_from_traces(call: Call, arguments: DerivedArguments) -> CallToolResult:
+    """What went wrong in an agent's traces, and drafts of cases."""
+    suite = await traces_read.run(call.engine, arguments.request(traces_read.Request))
+    if suite.packets:
+        said = f"{len(suite.packets)} traces to read: send notes, one for each, with reader caller"
+    elif suite.accepted:
+        said = f"{len(suite.accepted)} drafts are active now"
+    else:
+        said = f"{suite.failed} of {suite.read} traces failed, in {len(suite.kinds)} kinds; {len(suite.drafts)} drafts saved"
+    return answered(TraceSuiteAnswer.of(suite, summary=said), shape=Shape("full"))
 
 
 async def promote_failure(call: Call, arguments: DerivedArguments) -> CallToolResult:

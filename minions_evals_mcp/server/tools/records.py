@@ -176,7 +176,8 @@ async def save_records(call: Call, arguments: SaveRecords) -> CallToolResult:
             saving.ResumedRuns(),
         )
     saved, went_on = await saving.run(engine, arrivals, relations, by="mcp")
-    return _saved(saved, [arrived.record.id for arrived in arrivals], went_on)
+    given_ids = {str(wire.get("id")) for wire in arguments.records}
+    return _saved(saved, [arrived.record.id for arrived in arrivals if arrived.record.id not in given_ids], went_on)
 
 
 def _saved(saved: saving.Saved, idents: list[str], went_on: saving.ResumedRuns) -> CallToolResult:
@@ -185,9 +186,9 @@ def _saved(saved: saving.Saved, idents: list[str], went_on: saving.ResumedRuns) 
         parts.append("what waited for it is judged")
     if went_on.left:
         parts.append(f"others wait on, save again later: {went_on.left[0]}")
-    answer = SavedAnswer(
-        summary="; ".join(parts), new=saved.new, changed=saved.changed, unchanged=saved.unchanged, ids=idents
-    )
+    answer = SavedAnswer(summary="; ".join(parts), new=saved.new, changed=saved.changed, unchanged=saved.unchanged)
+    if idents:
+        answer.ids = idents
     if went_on.run_ids:
         answer.next = [f"get_run {json.dumps({'runId': run_id})}" for run_id in went_on.run_ids[:LOOKED_AT]]
     return answered(answer, shape=Shape("full"))  # ids that were made here are told nowhere else

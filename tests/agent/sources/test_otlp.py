@@ -23,15 +23,16 @@ from pydantic import JsonValue
 from structlog.testing import capture_logs
 
 from agent.daemon import Agent
+from agent.settings import Working
 from agent.sources.otlp_http import bound, otlp_app
 from agent.sources.otlp_judging import TraceJudging
 from agent.sources.otlp_traces import UNKNOWN, TraceIntake
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF
 from minions_evals_mcp.operations.engine import Engine
-from tests.agent.test_process import until
 from tests.shared.agent.desk import Desk, Json, record
 from tests.shared.agent.traces import document, span, spoken
+from tests.shared.agent.waiting import until
 from tests.shared.interop.session_shapes import LOGS, plan
 
 TOKEN = "a-token-of-the-exporters"
@@ -59,7 +60,7 @@ def as_protobuf(said: Json) -> bytes:
 
 def intake_on(engine: Engine) -> TraceIntake:
     """An intake that keeps in the engine's store; nothing is asked of its agent but that."""
-    return TraceIntake(cast("Agent", SimpleNamespace(engine=engine)), TraceJudging())
+    return TraceIntake(cast("Agent", SimpleNamespace(engine=engine, rhythm=Working().rhythm())), TraceJudging())
 
 
 async def posted(

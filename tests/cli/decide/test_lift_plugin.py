@@ -70,12 +70,11 @@ def test_a_plugin_that_helps_is_said_to_with_its_interval(at: Terminal) -> None:
 
 
 @pytest.mark.parametrize("does", ["helps", "does nothing", "spoils"])
-@pytest.mark.parametrize("seed", range(2))
-def test_planted_plugins_are_never_taken_for_their_opposite(at: Terminal, does: str, seed: int) -> None:
+def test_planted_plugins_are_never_taken_for_their_opposite(at: Terminal, does: str) -> None:
     at = host(at)
     folder = plugin(at, does, cases=0)
     for number in range(20):
-        put(at, f"{folder}/evals/c{number}/prompt.md", f"---\nruns: 1\n---\nplanted {seed} {number}")
+        put(at, f"{folder}/evals/c{number}/prompt.md", f"---\nruns: 1\n---\nplanted 0 {number}")
         put(at, f"{folder}/evals/c{number}/graders/unit.md", UNIT)
     ended = lift(at, folder, "--fail-on-harm")
     wanted = {"helps": ("helps", 0), "does nothing": ("undecided", 3), "spoils": ("harmful", 1)}

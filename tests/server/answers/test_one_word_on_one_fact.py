@@ -1,14 +1,21 @@
-"""No two fields of one answer disagree about one fact, over generated stores; the verdict comes first."""
+"""No two fields of one answer disagree about one fact, over generated stores; the verdict comes first, and nothing is empty.
+
+The suite has five stores for each of 4 seeds, `python -m tests.server.answers.test_one_word_on_one_fact 60` for each of so many.
+"""
 
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import anyio
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.server.signatures.runs import RunAnswer
 from tests.shared.server.hosts import Host, Json, hosted, part, rows
 from tests.workshop import answer, benchmark, case, config_in, minion, opened, save
 
@@ -39,7 +46,7 @@ def agrees(wire: Json, threshold: float) -> None:
     said = {kind for kind, alarm in ALARMS.items() if alarm in summary}
     assert said == ({word} if word != "none" else set()), (word, summary)
     assert ("regression" in wire or "fall" in wire) == (word != "none")
-    assert len({str(one) for one in facts(wire, "evidence")}) == 1
+    assert len({str(one) for one in facts(wire, "evidence")}) <= 1
     assert list(facts(wire, "passed")) == [verdict["passed"]]
     assert list(facts(wire, "isRegression")) == []
     assert verdict["passed"] == (float(str(run["overallScore"])) >= threshold)
@@ -47,8 +54,8 @@ def agrees(wire: Json, threshold: float) -> None:
     passed, total = run["passedCount"], run["totalCount"]
     assert isinstance(passed, int)
     assert isinstance(total, int)
-    assert run["passRate"] == pytest.approx(100 * passed / total)
-    outcomes = part(wire, "outcomes")
+    assert run["passRate"] == pytest.approx(100 * passed / total, abs=0.005)
+    outcomes = part(wire, "outcomes") if "outcomes" in wire else {}
     units, still_open = wire["units"], wire["open"]
     assert isinstance(units, int)
     assert isinstance(still_open, int)
@@ -62,7 +69,24 @@ def says_nothing_twice(wire: Json) -> None:
     names = wire.get("names", {})
     assert isinstance(names, dict)
     assert [ident for ident, name in names.items() if ident == name] == []
-    assert [name for name, value in part(wire, "benchmarkRun").items() if value in (None, "", [], {})] == []
+    assert list(noise({name: value for name, value in wire.items() if name not in RunAnswer.EXACT})) == []
+
+
+def noise(value: JsonValue, at: str = "") -> Iterator[str]:
+    """Where an answer has an empty part, or a fraction of more than three digits."""
+    match value:
+        case dict():
+            for name, inner in value.items():
+                if inner in (None, "", [], {}):
+                    yield f"{at}.{name} is empty"
+                yield from noise(inner, f"{at}.{name}")
+        case list():
+            for number, inner in enumerate(value):
+                yield from noise(inner, f"{at}.{number}")
+        case float() if value not in (round(value, 2), float(f"{value:.3g}")):
+            yield f"{at} is {value}"
+        case _:
+            return
 
 
 def whole(lines: JsonValue) -> list[Json]:
@@ -86,8 +110,13 @@ async def _run(host: Host, **asked: JsonValue) -> Json:
     return await host.call("run_benchmark", benchmarkId="b", waitSeconds=50, **asked)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 async def test_the_fields_of_an_answer_agree_over_generated_stores(tmp_path: Path, seed: int) -> None:
+    await stores_agree(tmp_path, seed)
+
+
+async def stores_agree(folder: Path, seed: int) -> None:
+    """Five stores of four runs and a comparison, each answer of which agrees with itself and with the lists."""
     chance = random.Random(seed)  # noqa: S311  no secret
     words = set[str]()
     for number in range(STORES_A_SEED):
@@ -95,7 +124,7 @@ async def test_the_fields_of_an_answer_agree_over_generated_stores(tmp_path: Pat
         threshold = chance.choice([0.3, 0.6, 0.9])
         rates = [chance.choice([0.0, 0.2, 0.5, 0.9, 1.0]) for _ in range(versions)]
         names = [f"c{n}" for n in range(size)]
-        async with opened(config := config_in(tmp_path / str(number))) as engine:
+        async with opened(config := config_in(folder / str(number))) as engine:
             await save(
                 engine, [case(one, **WANTED) for one in names], benchmark("b", *names, passingThreshold=threshold)
             )
@@ -136,6 +165,7 @@ async def test_the_fields_of_an_answer_agree_over_generated_stores(tmp_path: Pat
             )
             assert "comparison" in compared, compared
             made = part(compared, "comparison")
+            assert list(noise(made)) == []
             assert f": {made['verdict']};" in str(compared["summary"])
             if made["verdict"] == "improved":
                 assert made["winner"] == "p@4"
@@ -144,3 +174,10 @@ async def test_the_fields_of_an_answer_agree_over_generated_stores(tmp_path: Pat
             trend = await host.call("detect_trend", benchmarkId="b")
             assert str(trend["direction"]) in str(trend["summary"])
     assert words
+
+
+if __name__ == "__main__":
+    for number in range(wanted := int(sys.argv[1])):
+        with TemporaryDirectory() as there:
+            anyio.run(stores_agree, Path(there), number)
+    sys.stdout.write(f"{wanted * STORES_A_SEED} generated stores, no two fields of an answer disagree\n")

@@ -69,7 +69,8 @@ async def test_every_listed_resource_can_be_read_and_every_template_is_offered(h
         assert await text_at(host, str(one.uri))
     offered = [one.uri_template for one in (await host.client.list_resource_templates()).resource_templates]
     assert offered == [
-        addresses.RESULTS, addresses.TREND, addresses.HISTORY, addresses.SCHEMA, addresses.SKILL, addresses.RECORD, skill_files.FILES,
+        addresses.RESULTS, addresses.TREND, addresses.HISTORY, addresses.PRODUCTION, addresses.SCHEMA,
+        addresses.SKILL, addresses.RECORD, skill_files.FILES,
     ]  # fmt: skip
 
 

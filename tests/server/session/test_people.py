@@ -74,7 +74,7 @@ async def test_what_waits_for_a_person_says_so_to_the_agent_and_is_not_its_own_t
         await host.call("save_records", records=_of_people(1))
         left = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
         assert (left["state"], left["waiting"]) == ("awaiting-judgments", 1)
-        assert str(left["instructions"]).startswith("What waitsFor a person is judged by one, not by you")
+        assert str(left["instructions"]).startswith("What waitsFor a person is judged by a person, not by you")
         assert "No model judges" not in str(left["instructions"]), "a person was asked for"
         (packet,) = rows(left, "packets")
         assert packet["waitsFor"] == "a person"

@@ -16,7 +16,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.store.connection import open_raw
 from tests.hang import HANG_S
-from tests.shared.cli.standby import STANDBYS, Asked, Forked
+from tests.shared.cli.clerk import CLERKS
+from tests.shared.cli.standby import Asked, Forked
 from tests.shared.store.command_line import ROOT, Told, clean_environment, measured
 
 DAEMON = (sys.executable, "-m", "agent")
@@ -42,9 +43,9 @@ class Desk:
         return {**clean_environment(self.folder), **measured(), "MINIONS_EVALS_DB": str(self.db), **self.more}
 
     def ran(self, program: str, *arguments: str, stdin: str = "", limit_s: float = HANG_S) -> Told:
-        """How the command ended, in a process of its own that one on standby forks."""
+        """How the command ended, in a process that is as one of its own."""
         asked = Asked([*arguments], str(self.folder), self.environment(), program)
-        code, out, err = STANDBYS.carried_out(asked, stdin.encode(), limit_s)
+        code, out, err = CLERKS.carried_out(asked, stdin.encode(), limit_s)
         return Told(code, out.decode(), err.decode())
 
     def drained(self, *messages: Json, options: Sequence[str] = (), limit_s: float = HANG_S) -> Told:

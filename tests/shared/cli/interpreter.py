@@ -6,6 +6,9 @@ import runpy
 import sys
 from pathlib import Path
 
+import mcp.client.stdio  # pyright: ignore[reportUnusedImport]  what scripts of agents and servers import
+import mcp.server.stdio  # noqa: F401  # pyright: ignore[reportUnusedImport]  as above
+
 
 def main() -> None:
     """Runs the script, with `-m` the module or with `-u -c` the code, as the interpreter does that was given the same arguments."""

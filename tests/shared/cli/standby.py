@@ -50,7 +50,7 @@ PROGRAMS = {
     "minions-evals": "minions_evals_mcp.cli.app", "minions-eval-agent": "agent.__main__",
     "minions-evals-mcp": "minions_evals_mcp.server.app", "pytest": "pytest", "neighbour": "tests.shared.agent.neighbour_server",
     "several": "tests.shared.cli.several", "python": "tests.shared.cli.interpreter", "python3": "tests.shared.cli.interpreter",
-    "standby": "tests.shared.cli.standby", "worker": "tests.shared.cli.collecting",
+    "standby": "tests.shared.cli.standby", "clerk": "tests.shared.cli.clerk", "worker": "tests.shared.cli.collecting",
 }  # fmt: skip
 """The programs by the name that they are called by; each module's `main` is the entry point."""
 LATE = (
@@ -307,10 +307,10 @@ def carry_out(main: Callable[[], object]) -> NoReturn:
         sys.stderr.write(f"{code}\n")
     threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]  what the interpreter calls at its end
     atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]  as above
-    os._exit(_flushed(code))
+    os._exit(flushed(code))
 
 
-def _flushed(code: object) -> int:
+def flushed(code: object) -> int:
     """The exit code, once what was written has left; the interpreter's own where it could not."""
     for stream in (sys.stdout, sys.stderr):
         try:

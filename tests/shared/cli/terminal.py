@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.next_steps import is_rendered
 from tests.hang import HANG_S
+from tests.shared.cli.clerk import CLERKS
 from tests.shared.cli.standby import STANDBYS, THEIRS, Asked, Forked
 
 ROOT = Path(__file__).parents[3]
@@ -98,12 +99,12 @@ class Terminal:
         return self.with_env(MINIONS_EVALS_PERSON_TOKEN=str(self.run("people", "add", name, "--json").one()["token"]))
 
     def run(self, *arguments: str, stdin: str | bytes = "") -> Ended:
-        """Runs one command to its end, in a process of its own."""
+        """Runs one command to its end, in a process that is as one of its own."""
         if any(name.startswith(THEIRS) for name in self.extra):
             return self.carried_out([*CLI, *arguments], stdin)
         given = stdin.encode() if isinstance(stdin, str) else stdin
         asked = Asked([*arguments], str(self.folder), self.environment)
-        code, out, err = STANDBYS.carried_out(asked, given, HANG_S)
+        code, out, err = CLERKS.carried_out(asked, given, HANG_S)
         return Ended(code, out.decode(), err.decode())
 
     def started(

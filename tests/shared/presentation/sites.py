@@ -48,7 +48,10 @@ def sites() -> list[Site]:
 
 
 def _of(path: Path) -> Iterator[Site]:
-    tree = ast.parse(path.read_text())
+    text = path.read_text("utf-8")
+    if "Next(" not in text:  # most files: to read their syntax takes longer than all else here
+        return
+    tree = ast.parse(text)
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name(id="Next"), args=[ast.Constant(value=str(operation)), *more]):

@@ -10,6 +10,7 @@ import anyio
 import anyio.to_thread
 
 from tests.hang import HANG_S
+from tests.shared.cli.clerk import UNMEASURED_CLERKS
 from tests.shared.cli.standby import UNMEASURED, Asked
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,9 +38,10 @@ def measured() -> dict[str, str]:
 
 
 async def told(home: Path, *arguments: str, program: str = "minions-evals") -> Told:
-    """What the command answers, or Python with those arguments: one on standby forks it."""
+    """What the command answers, carried out by a clerk, or Python with those arguments: one on standby forks it."""
     asked = Asked([*arguments], str(ROOT), clean_environment(home), program)
-    code, out, err = await anyio.to_thread.run_sync(UNMEASURED.carried_out, asked, b"", HANG_S)
+    by = UNMEASURED_CLERKS if program == "minions-evals" else UNMEASURED
+    code, out, err = await anyio.to_thread.run_sync(by.carried_out, asked, b"", HANG_S)
     return Told(code, out.decode(), err.decode())
 
 

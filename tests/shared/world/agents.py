@@ -14,6 +14,7 @@ from mcp_types import CallToolResult
 from pydantic import JsonValue
 from pydantic_core import to_json
 
+from tests.shared.cli.installed import program
 from tests.shared.cli.terminal import Terminal
 
 REAL = Path(__file__).with_name("real_server.py")
@@ -21,12 +22,14 @@ Json = dict[str, JsonValue]
 
 
 @asynccontextmanager
-async def pointed_at(at: Terminal, *arguments: str, told: list[str] | None = None) -> AsyncGenerator[Client]:
-    """A client of `minions-evals world serve`; what that says on stderr is added to `told` at the end."""
+async def pointed_at(
+    at: Terminal, *arguments: str, told: list[str] | None = None, anew: bool = False
+) -> AsyncGenerator[Client]:
+    """A client of `minions-evals world serve`, forked or started anew; what that says on stderr is added to `told` at the end."""
+    started, *module = [sys.executable, "-m", "minions_evals_mcp.cli"] if anew else [program("minions-evals")]
     command = StdioServerParameters(
-        command=sys.executable, args=["-m", "minions_evals_mcp.cli", "world", "serve", *arguments], env=at.environment,
-        cwd=at.folder,
-    )  # fmt: skip
+        command=started, args=[*module, "world", "serve", *arguments], env=at.environment, cwd=at.folder
+    )
     with TemporaryFile("w+", encoding="utf-8") as errors:
         async with Client(stdio_client(command, errlog=errors)) as client:
             yield client

@@ -19,7 +19,7 @@ UNSENT = frozenset({"host", "content-length"})
 """Headers that follow from the address and the body."""
 PLAIN = "text/plain;charset=UTF-8"
 _FIRST = re.compile(r"(?P<method>[A-Z]+) (?P<target>\S.*) HTTP/[\d.]+\s*")
-_PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_PLACE = re.compile(r"\{\{(?:(?!\}\}|\{\{).)*+\}\}", re.DOTALL)
 
 
 def raw_request(node: Node, *, secure: bool) -> AddressSpec:

@@ -17,7 +17,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.known_secrets import SECRET_NAME
 
-_PLACE = re.compile(r"\{\{(?:[^}]|\}(?!\}))*\}\}")
+_PLACE = re.compile(r"\{\{(?:(?!\}\}|\{\{).)*+\}\}", re.DOTALL)
 _NAME = re.compile(r"""\benv\.(\w+)|\benv\[['"]([^'"]+)['"]\]""")
 _PLAIN = re.compile(r"\{\{\s*env\.\w+\s*\}\}")
 PROVIDERS = frozenset({"provider", "providers", "targets", "redteam"})

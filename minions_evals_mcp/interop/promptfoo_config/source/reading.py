@@ -18,7 +18,7 @@ from pydantic_core import from_json, to_json
 
 from minions_evals_mcp import bounded_files
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.parsing import parse_json, parse_yaml
+from minions_evals_mcp.interop.parsing import parse_json, parse_yaml, vet_size
 
 _REFERENCE = re.compile(r'"\$ref": "#/([^/"]+)')
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
@@ -236,10 +236,14 @@ def read_text(path: Path) -> str:
 def read_node(path: Path, base: Path) -> Node:
     """The value in a YAML or JSON file; raises `InvalidRecordError` with file and line."""
     text = read_text(path)
-    document = (
-        parse_json(text, str(path)) if path.suffix.lower() == ".json" else parse_yaml(text, str(path), yaml12=True)
-    )
-    return Node(_json(document, path), SourceFile(path, text, base))
+    return Node(_json(_document(text, path), path), SourceFile(path, text, base))
+
+
+def _document(text: str, path: Path) -> object:
+    if path.suffix.lower() == ".json":
+        return parse_json(text, str(path))
+    vet_size(text, "file", "Write one test a line (.jsonl), and name that file as the tests.", where=str(path))
+    return parse_yaml(text, str(path), yaml12=True)
 
 
 def read_lines(path: Path, base: Path) -> Iterator[Node]:

@@ -78,9 +78,9 @@ def python_code(text: str, function: str, arguments: str) -> str:
     return f"{text}\nreturn {function}({arguments})"
 
 
-_STATEMENT = re.compile(r"^\s*import\b\s*(?!\()", re.MULTILINE)
+_STATEMENT = re.compile(r"^[^\S\n]*+import\b\s*(?!\()", re.MULTILINE)
 _IMPORTS = re.compile(
-    r"^\s*import\b|\bimport\s*\(|\brequire\s*\(|^\s*export\b[^;\n]*\bfrom\b|\bimport\.meta\b", re.MULTILINE
+    r"^[^\S\n]*+import\b|\bimport\s*\(|\brequire\s*\(|^[^\S\n]*+export\b[^;\n]*\bfrom\b|\bimport\.meta\b", re.MULTILINE
 )
 _EXPORTED = re.compile(r"^export\s+((?:async\s+)?function\s*\*?|const|let|var|class)\s+([\w$]+)", re.MULTILINE)
 _EXPORTS = re.compile(r"^export\s*\{([^}]*)\};?", re.MULTILINE)

@@ -40,10 +40,10 @@ _OTHER = (
     r"|troc\w*|aceit\w*|prorrog\w*|substitu\w*"
 )
 _OUR = late(
-    rf"\b(?:wir|uns\w*|nous|notre|nos|podemos|podremos|nuestr\w+|possiamo|potremo|nostr\w+|poderemos|noss\w+)\b.*\b(?:{_OTHER})\b"
-    rf"|\b(?:{_OTHER})\b.*\b(?:wir|nous)\b"
+    rf"(?m)^(?>.*?\b(?:wir|uns\w*|nous|notre|nos|podemos|podremos|nuestr\w+|possiamo|potremo|nostr\w+|poderemos|noss\w+)\b)"
+    rf".*\b(?:{_OTHER})\b|^(?>.*?\b(?:{_OTHER})\b).*\b(?:wir|nous)\b"
 )
-_MINE = late(rf"\b(?:ich|je|j'|puedo|posso|podré|poderei|potrò|consigo)\b.*\b(?:{_OTHER})\b")
+_MINE = late(rf"(?m)^(?>.*?\b(?:ich|je|j'|puedo|posso|podré|poderei|potrò|consigo)\b).*\b(?:{_OTHER})\b")
 _FOREIGN_REASON = late(
     r"\b(?:nach|weil|da|bereits|schon|abgelaufen|ausverkauft|frist|après|car|puisque|déjà|expiré\w*|épuisé\w*|délai|después"
     r"|porque|ya|agotad\w+|vencid\w+|plazo|dopo|perché|già|scadut\w+|esaurit\w+|termine|após|depois|já|esgotad\w+|prazo|pois)\b"

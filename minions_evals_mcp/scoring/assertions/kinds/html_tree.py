@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from justhtml import JustHTML
 from justhtml.dom import Node
 
-from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE
+from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACES
 
 ELEMENTS = frozenset(
     """
@@ -22,13 +22,12 @@ ELEMENTS = frozenset(
 )
 WRAPPERS = frozenset({"html", "head", "body"})
 
-_EDGES = re.compile(f"^[{JS_SPACE}]+|[{JS_SPACE}]+\\Z")
 _XML = re.compile(r"<\?xml", re.IGNORECASE)
 
 
 def html_flaw(text: str) -> str | None:
     """Returns why a text is no HTML; None where it is."""
-    text = _EDGES.sub("", text)
+    text = text.strip(JS_SPACES)
     if not text:
         return "it is empty"
     if _XML.match(text):
@@ -56,7 +55,7 @@ def _children(node: Node) -> list[Node]:
 
 
 def _is_text(node: Node) -> bool:
-    return node.name == "#text" and bool(_EDGES.sub("", str(node.data)))
+    return node.name == "#text" and bool(str(node.data).strip(JS_SPACES))
 
 
 def _is_known(node: Node) -> bool:

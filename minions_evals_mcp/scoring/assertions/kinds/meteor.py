@@ -8,7 +8,6 @@ stems, as there: `quickly` is not `rapidly`, whose stem is no word.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
@@ -118,7 +117,7 @@ def _weights(assertion: Assertion) -> Mapping[str, float]:
 
 
 def _words(text: str) -> list[str]:
-    return [re.sub(r"\.+\Z", "", word).lower() for word in _SPACES.split(text)] if text else []
+    return [word.rstrip(".").lower() for word in _SPACES.split(text)] if text else []
 
 
 def _score(

@@ -29,6 +29,8 @@ from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt, js_text
 
 JS_SPACE = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+JS_SPACES = JS_SPACE.replace("\u2000-\u200a", "".join(map(chr, range(0x2000, 0x200B))))
+"""The same letters one by one, for `str.strip`."""
 """What JavaScript's `\\s` and `trim` take for white space, as the inside of a character class."""
 
 _Key = TypeVar("_Key", str, tuple[str, ...])

@@ -132,7 +132,7 @@ def _python_body(written: str) -> str:
     return code if code.rpartition("\n")[2].startswith("return ") else f"{code}\nreturn None"
 
 
-_QUOTED = late(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`""")
+_QUOTED = late(r"""(?<!\\)(?:'(?:\\.|[^'\\])*+'|"(?:\\.|[^"\\])*+"|`(?:\\.|[^`\\])*+`)""")
 
 
 @lru_cache(maxsize=256)

@@ -65,7 +65,9 @@ _FENCE_WITHIN = late(
 _QUOTED = late(r"(?m)^[ \t]*+>[ \t]?")
 """A quotation's mark at the start of a line."""
 _LINES = late(r"\r\n?|\n")
-_SKIPPED = late(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|(--|#)[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_SKIPPED = late(
+    r"(?<!\\)'(?:[^'\\]|\\.|'')*'|(?<!\\)\"(?:[^\"\\]|\\.)*+\"|`[^`]*+`|(--|#)[^\r\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL
+)
 _FOREIGN = {
     **dict.fromkeys(
         ("mysql", "mariadb"),

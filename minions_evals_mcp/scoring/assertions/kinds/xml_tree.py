@@ -9,7 +9,7 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from minions_evals_mcp.late_patterns import late
-from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE
+from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE, JS_SPACES
 
 Tree = str | Mapping[str, "Tree"] | Sequence["Tree"]
 """A text, an element's parts by name (`@_` before an attribute's, `#text`), or the elements that share a name."""
@@ -28,7 +28,6 @@ _MARK = late(
 )
 _ATTRIBUTE = late(rf"([^{JS_SPACE}=]++)[{JS_SPACE}]*+(?:=[{JS_SPACE}]*+(\"[^\"]*+\"|'[^']*+'))?")
 _SPACE = late(f"[{JS_SPACE}]")
-_TRIMMED = late(f"^[{JS_SPACE}]+|[{JS_SPACE}]+\\Z")
 _START = (
     ":_A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
     "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
@@ -103,7 +102,7 @@ def tree(text: str) -> Tree | None:
     opened = [_Element("", {})]
     end = 0
     while (start := text.find("<", end)) >= 0:
-        opened[-1].has_text |= bool(_TRIMMED.sub("", text[end:start]))
+        opened[-1].has_text |= bool(text[end:start].strip(JS_SPACES))
         mark = _MARK.match(text, start)
         if mark is None:
             return None

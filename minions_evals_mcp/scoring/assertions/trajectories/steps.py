@@ -30,12 +30,13 @@ _SPECIAL = re.compile(r"[.+^${}()|\[\]\\]")
 
 @frozen_type
 class CalledStep:
-    """One step: what it is called, by any of its names, and what it was given, where that is known."""
+    """One step: what it is called, by any of its names, what it was given, where that is known, and whether it failed."""
 
     type: Literal["tool", "command", "message", "reasoning", "search", "span"]
     names: tuple[str, ...]
     arguments: JsonValue
     has_arguments: bool = True
+    failed: bool = False
 
 
 class Matcher(NamedTuple):
@@ -59,8 +60,9 @@ def steps_of(calls: Iterable[ToolCall]) -> list[CalledStep]:
 def _step(call: ToolCall) -> CalledStep:
     command = command_of(call.arguments) if call.tool.strip().lower() in COMMAND_TOOLS else ""
     if not command:
-        return CalledStep("tool", (call.tool,), call.arguments)
-    return CalledStep("command", (call.tool, command, command.split()[0]), call.arguments)
+        return CalledStep("tool", (call.tool,), call.arguments, failed=call.error is not None)
+    names = (call.tool, command, command.split()[0])
+    return CalledStep("command", names, call.arguments, failed=call.error is not None)
 
 
 def command_of(arguments: Mapping[str, JsonValue]) -> str:

@@ -177,9 +177,14 @@ def tool_args_match(assertion: Assertion, steps: Sequence[CalledStep]) -> Unweig
 
 
 def step_count(assertion: Assertion, steps: Sequence[CalledStep]) -> UnweightedResult:
-    """The number of steps (of {type, name} where given) lies in {min, max}, both inclusive, at least one of them."""
+    """The number of steps (of {type, name} where given) lies in {min, max}, both inclusive, at least one of them.
+
+    `failed` counts only calls that ended with an error, or with false only those that did not.
+    """
     value = mapping(assertion.value)
-    return _within(value, _count(steps, matcher_of(value, "")), least=0)
+    wanted = value.get("failed")
+    counted = steps if wanted is None else [step for step in steps if step.failed == wanted]
+    return _within(value, _count(counted, matcher_of(value, "")), least=0)
 
 
 _OF_STEPS = ("trajectory:", NEGATION + "trajectory:")
@@ -251,8 +256,10 @@ def vet_arguments(assertion: Assertion) -> None:
 
 def vet_step_count(assertion: Assertion) -> None:
     """Refuses a `value` without `min` and `max`."""
-    value = vet_object(assertion.value, {"min", "max", *MATCHER_KEYS})
-    vet_matcher(value, {"min", "max"}, named=False)
+    value = vet_object(assertion.value, {"min", "max", "failed", *MATCHER_KEYS})
+    vet_matcher(value, {"min", "max", "failed"}, named=False)
+    if not isinstance(value.get("failed", True), bool):
+        raise InvalidRecordError("must be true or false", field="value.failed")
     if "min" not in value and "max" not in value:
         raise InvalidRecordError('must have "min" or "max"', field="value")
     _vet_range(value)

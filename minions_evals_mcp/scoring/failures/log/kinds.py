@@ -27,8 +27,6 @@ _MEASURE = late(
 _NUMBERED = late(r"#\d{2,}|(?=(?:\D*\d){5})\d+(?:[-/]\d+)+")
 _NUMBER = late(r"(?<![\w.,-])-?\d+(?:[.,]\d+)?(?![\w-]|[.,]\d)")
 _NAME = late(r"[^\W\d_a-zß-ÿ][\w'.&-]*(?: (?:(?:of|de|da|di|van|von|der|la|le|and|&) )?[^\W\d_a-zß-ÿ][\w'.&-]*){0,4}")
-_BEGINS = late(r"(?:^|[.!?:\n]\s*)$")
-"""Before the first word of a sentence, which says nothing by its capital."""
 _PART = late(r"[A-Z]?[a-zß-ÿ]+|[A-Z]+(?![a-z])|\d+")
 _RUN = late(r"[A-Za-z]+|\d+")
 _IDLE = frozenset(
@@ -150,9 +148,19 @@ def _mentions(text: str, key: str, place: int) -> Iterator[Known]:
     for match in _NUMBER.finditer(rest):
         yield Known(match[0], "number", key, place, _around(rest, match.start(), match.end()))
     for match in _NAME.finditer(rest):
-        begins = " " not in match[0] and _BEGINS.search(rest[: match.start()]) is not None
+        begins = " " not in match[0] and _begins_sentence(rest, match.start())
         if match[0].casefold() not in ORDINARY and len(match[0]) > 2 and not begins:
             yield Known(match[0].rstrip("."), "name", key, place, _around(rest, match.start(), match.end()))
+
+
+def _begins_sentence(text: str, at: int) -> bool:
+    """Before the first word of a sentence, which says nothing by its capital."""
+    before = at
+    while before and text[before - 1].isspace():
+        before -= 1
+        if text[before] == "\n":
+            return True
+    return at == 0 or (before > 0 and text[before - 1] in ".!?:")
 
 
 def _around(text: str, start: int, end: int) -> frozenset[str]:

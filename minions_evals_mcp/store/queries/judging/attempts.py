@@ -13,35 +13,42 @@ _WITH = "(?1 IN (prompt_version_a, prompt_version_b) AND coalesce(json_extract(r
 """On the open part of a benchmark that is sealed in part nothing is decided: it is there to learn from."""
 
 
-def compared_pairs(db: Db, version: str, *, before: str | None = None) -> set[Pair]:
-    """The pairs of benchmark-runs, each in the order of its ids, by which another version may have been shown to beat `version`.
+def compared(db: Db, version: str, *, but_for: Pair = ("", ""), before: str | None = None) -> list[tuple[str, str]]:
+    """The comparisons (other version, benchmark) by which another version may have been shown to beat `version`.
 
-    Those by which it beat another itself, up to the one on which its approval rests, are attempts to beat that one.
-    `before`: only those that were recorded before that comparison.
+    Two of the same runs are one; those of the runs `but_for` are left out. The comparisons by which the version beat another
+    itself, up to the one on which its approval rests, are attempts to beat that one. `before`: only those that were recorded
+    before that comparison.
     """
     rows = db.execute(
-        "SELECT DISTINCT min(benchmark_run_id_a, benchmark_run_id_b), max(benchmark_run_id_a, benchmark_run_id_b)"
+        "SELECT DISTINCT iif(prompt_version_a = ?1, prompt_version_b, prompt_version_a), benchmark_id,"
+        " min(benchmark_run_id_a, benchmark_run_id_b) AS a, max(benchmark_run_id_a, benchmark_run_id_b) AS b"
         f" FROM prompt_comparison c WHERE {_WITH} AND seq < coalesce((SELECT seq FROM prompt_comparison WHERE id = ?2), 1e18)"
         " AND NOT EXISTS (SELECT 1 FROM approval p JOIN prompt_comparison w ON w.id = p.comparison_id"
         "  WHERE p.prompt_version_ref = ?1 AND p.decision = 'approved' AND c.seq <= w.seq"
         "  AND (c.prompt_version_a, c.prompt_version_b) = (w.prompt_version_a, w.prompt_version_b))",
         (version, before),
     )
-    return {(a, b) for a, b in rows}
+    left_out = (min(but_for), max(but_for))
+    return [(other, benchmark) for other, benchmark, *pair in rows if (*pair,) != left_out]
 
 
-def unfinished(db: Db, version: str, *, but: str) -> int:
-    """The number of comparisons with `version` that began, have measured something, and are not recorded: one may choose which to end."""
-    (count,) = db.execute(
-        "SELECT count(*) FROM job j WHERE j.kind = 'comparison' AND j.id <> ?2"
+def unfinished(db: Db, version: str, *, but: str) -> list[tuple[str, str]]:
+    """The comparisons (other version, benchmark) that began, have measured something, and are not recorded.
+
+    They count as recorded ones do: one may choose which to end.
+    """
+    return db.execute(
+        "SELECT iif(json_extract(j.spec, '$.request.versionA') = ?1, json_extract(j.spec, '$.request.versionB'),"
+        "  json_extract(j.spec, '$.request.versionA')), j.subject_id"
+        " FROM job j WHERE j.kind = 'comparison' AND j.id <> ?2"
         " AND ?1 IN (json_extract(j.spec, '$.request.versionA'), json_extract(j.spec, '$.request.versionB'))"
         " AND NOT EXISTS (SELECT 1 FROM prompt_comparison WHERE id = j.id)"
         " AND NOT EXISTS (SELECT 1 FROM seal WHERE open_benchmark_id = j.subject_id AND ended_at IS NULL)"
         " AND EXISTS (SELECT 1 FROM job s JOIN unit u ON u.job_id = s.id WHERE s.key IN (j.id || ':A', j.id || ':B')"
         "  AND (u.test_run_id IS NOT NULL OR u.output IS NOT NULL))",
         (version, but),
-    ).fetchone()
-    return count
+    ).fetchall()
 
 
 def is_fresh(db: Db, run_id: str) -> bool:

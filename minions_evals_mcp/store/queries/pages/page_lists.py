@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import OutboxRow
+from minions_evals_mcp.store.jobs import OF_TRACES
 from minions_evals_mcp.store.queries.pages.case_strip import unit_of
 from minions_evals_mcp.store.queries.pages.run_terms import ANYWHERE, TEXTS, RunTerm
 from minions_evals_mcp.store.rows import WHOLE
@@ -60,7 +61,10 @@ _RUN = (
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs are listed: of those states, that subject, kind, version and target, with that text, and for which all terms hold."""
+    """Which runs are listed: of those states, that subject, kind, version and target, with that text, and for which all terms hold.
+
+    `of_traces`: only those that judge production traces, or only the others.
+    """
 
     states: Sequence[str] = ()
     subject_id: str | None = None
@@ -69,6 +73,7 @@ class RunFilter:
     version: str = ""
     target: str = ""
     terms: tuple[RunTerm, ...] = ()
+    of_traces: bool | None = None
 
 
 ALL_RUNS = RunFilter()
@@ -118,6 +123,8 @@ def _where(only: RunFilter) -> tuple[str, tuple[str | float, ...]]:
     terms += [RunTerm(f"{FACETS[facet]} = ?", (value,)) for facet, value in asked if value]
     if only.text:
         terms.append(RunTerm(f"instr(lower({ANYWHERE}), ?) > 0", (only.text.lower(),)))
+    if only.of_traces is not None:
+        terms.append(RunTerm(f"? = ({OF_TRACES})", (only.of_traces,)))
     if not terms:
         return "", ()
     return " WHERE " + " AND ".join(term.sql for term in terms), tuple(one for term in terms for one in term.parameters)

@@ -1,0 +1,102 @@
+"""A suite from production traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from pydantic import TypeAdapter, ValidationError
+
+from minions_evals_mcp import bounded_files
+from minions_evals_mcp.cli.derived import GivenOptions, takes
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
+from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.cli.telling import as_typed
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.ids import with_whole_ids
+from minions_evals_mcp.operations.suites import suite_from_traces as operation
+from minions_evals_mcp.report.plain import printable
+
+_NOTES = TypeAdapter(tuple[operation.TraceNote, ...])
+SHOWN = 30
+
+
+@takes("suite from-traces")
+async def from_traces(
+    *,
+    given: GivenOptions,
+    notes: Annotated[Path | None, Parameter(negative="")] = None,
+    common: Common = DEFAULTS,
+) -> int:
+    """Draft test cases from an agent's production traces: failures by kind, and checks that were tried.
+
+    Rules read the traces by default, without a key. Each check fails its trace, and passes the corrected answer and traces without a
+    failure. Personal data is masked. Drafts run once you accept them.
+    Example: minions-evals suite from-traces --agent support-desk --since 2026-11-01T00:00:00Z
+
+    Parameters
+    ----------
+    notes
+        A JSON file with what you read in the traces of `--reader caller`: a list of {traceId, kind, what, corrected, labels}.
+    """
+    request = given.request(operation.Request, notes=() if notes is None else _read_notes(notes))
+    async with session(common) as engine:
+        engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is accepted is theirs
+        answer = await operation.run(engine, await with_whole_ids(engine, request))
+    return reply(common, answer, list(_lines(answer, request)))
+
+
+def _read_notes(path: Path) -> tuple[operation.TraceNote, ...]:
+    try:
+        return _NOTES.validate_json(bounded_files.read_text(path))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise BadInputError(f"--notes {path}: {place}: {first['msg']}.", remedy="--help shows their form.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"--notes {path}: {error}.", remedy="Give a JSON file in UTF-8.") from None
+
+
+def _lines(answer: operation.TracesShown, request: operation.Request) -> Iterator[str]:
+    if request.accept:
+        yield from (f"{ident}: active" for ident in answer.accepted)
+        yield f"{len(answer.accepted)} of {len(request.accept)} drafts are active now"
+        return
+    if answer.packets:
+        yield f"{len(answer.packets)} traces to read; --json shows them. Then pass --notes FILE."
+        yield from (printable(f"  {packet.trace_id}: {packet.asked}", 120) for packet in answer.packets)
+        return
+    yield f"{answer.failed} of {answer.read} traces failed, in {_number(len(answer.kinds), 'kind')}"
+    for kind in answer.kinds[:SHOWN]:
+        low, high = (100 * bound for bound in kind.ci)
+        about = f" ({kind.about})" if kind.about else ""
+        share = f"{100 * kind.share:.1f} % (95 % CI {low:.1f}–{high:.1f} %)"
+        sizes = f"{_number(kind.traces, 'trace')}, {_number(kind.requests, 'request')}"
+        yield printable(f"  {kind.code}{about}: {sizes}, {share}", 200)
+    unchecked = f"; {_number(answer.unchecked, 'kind')} without a check that fits" if answer.unchecked else ""
+    yield f"{_number(len(answer.drafts), 'draft')} saved{unchecked}"
+    for draft in answer.drafts[:SHOWN]:
+        tried = "fails its trace" + {True: ", passes the corrected answer", None: "", False: ""}[draft.passes_corrected]
+        controls = f", passes {_number(draft.controls, 'trace')} without a failure" if draft.controls else ""
+        weak = "; a paraphrase of the wrong answer would pass" if draft.only_this else ""
+        checks = ", ".join(str(check["type"]) for check in draft.assertions)
+        yield printable(f"  {draft.test_case_id}  {draft.name}", 140)
+        yield f"    {checks}: {tried}{controls}{weak}"
+    if answer.masked:
+        yield "masked: " + ", ".join(f"{number} {name}" for name, number in answer.masked.items())
+    if answer.coverage is not None:
+        covered = answer.coverage
+        yield f"coverage of {', '.join(request.dimensions)}: {covered.covered} of {covered.pairs} pairs"
+        yield from (printable(f"  missing: {pair}", 140) for pair in covered.missing)
+        if covered.by_traces:
+            yield printable(f"  these traces would cover them: {', '.join(covered.by_traces)}", 300)
+    if answer.drafts:
+        yield as_typed(
+            f"Next: minions-evals suite from-traces --agent {answer.agent_id} --accept {answer.drafts[0].test_case_id}"
+        )
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"

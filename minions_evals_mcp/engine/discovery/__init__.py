@@ -1,0 +1,1 @@
+"""Test cases from production traces: what was read in them, in kinds, as drafts that somebody accepts."""

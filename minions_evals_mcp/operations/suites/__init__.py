@@ -1,0 +1,1 @@
+"""Operations that make suites: of production traces."""

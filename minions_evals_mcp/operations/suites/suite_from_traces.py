@@ -1,0 +1,109 @@
+"""A suite from production traces: what went wrong in them, by kind, and a draft of a test case for each kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
+
+from pydantic import Field, model_validator
+
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More, TestCaseId
+from minions_evals_mcp.domain.values import Id, Text, Timestamp, Value
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.discovery.trace_suite import TraceSuite as Answer
+    from minions_evals_mcp.operations.engine import Engine
+
+TracesShown: TypeAlias = "Answer"
+MOST_PACKETS = 20
+
+
+class TraceNote(Value):
+    """What you read in a trace. `kind`: what went wrong, in two to five words, the same for the same fault; empty if nothing did.
+
+    `corrected` is the answer that would have been right, `labels` values of dimensions.
+    """
+
+    trace_id: Id
+    kind: Annotated[str, Field(max_length=100)] = ""
+    what: Annotated[str, Field(max_length=2000)] = ""
+    corrected: Annotated[str, Field(min_length=1, max_length=40_000)] | None = None
+    labels: dict[str, Annotated[str, Field(max_length=80)]] = {}
+
+
+class Request(Value):
+    """Draft test cases from an agent's production traces: failures by kind with sizes, and checks that were tried."""
+
+    agent_id: Annotated[Id, Field(description="The agent", examples=["support-desk"]), NAME_SAYS_IT]
+    since: Annotated[
+        Annotated[Timestamp, Field(strict=False)] | None,
+        Field(description="Only traces since then (ISO 8601)"),
+        More("Only traces since this time, such as 2026-11-01T00:00:00Z."),
+    ] = None
+    most_traces: Annotated[
+        int,
+        Field(ge=1, le=20_000, description="The newest so many"),
+        More("Read the newest traces, this many at most."),
+    ] = 2000
+    reader: Annotated[
+        Literal["rules", "caller", "model"],
+        Field(description="caller: returns traces; read them, then send notes"),
+        More("Who reads the traces: rules (no key), the caller (you send notes), or the judge model."),
+    ] = "rules"
+    notes: Annotated[
+        tuple[TraceNote, ...], Field(strict=False, max_length=2000, description="What you read in each trace")
+    ] = ()
+    dimensions: Annotated[
+        tuple[Text, ...],
+        Field(strict=False, max_length=6, description="language, tool, or keys of inputs: pairs that no case covers"),
+        More("A dimension whose coverage is shown: language, tool, or a key of the inputs. May be repeated."),
+    ] = ()
+    each: Annotated[
+        int,
+        Field(ge=1, le=20, description="Drafts a kind"),
+        More("The maximum number of drafts for each kind of failure."),
+    ] = 1
+    accept: Annotated[
+        tuple[TestCaseId, ...],
+        Field(strict=False, max_length=100, description="Drafts to make active"),
+        More("Make this draft active. May be repeated. Nothing is read then."),
+    ] = ()
+    max_cost_usd: Annotated[
+        Dollars | None,
+        Field(description="Stop before more US dollars are spent"),
+        NAME_SAYS_IT,
+        More("With the model as the reader: stop asking before this is spent."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _who_reads(self) -> Self:
+        if self.notes and self.reader != "caller":
+            raise ValueError("notes: they are the caller's; set reader to caller")
+        if self.max_cost_usd is not None and self.reader != "model":
+            raise ValueError("maxCostUsd: it is about a model; set reader to model")
+        return self
+
+
+async def run(engine: Engine, request: Request) -> Answer:
+    """The kinds of failure and the drafts; done twice, they are the same. With `accept` the drafts that are active now."""
+    from minions_evals_mcp.engine.discovery import trace_suite  # noqa: PLC0415  the engine, at the first call
+    from minions_evals_mcp.engine.discovery.model_reading import read_by_model  # noqa: PLC0415  as above
+    from minions_evals_mcp.scoring.discovery.readings import TraceReading  # noqa: PLC0415  as above
+
+    if request.accept:
+        accepted = await trace_suite.accept_drafts(engine, request.accept)
+        return trace_suite.TraceSuite(agent_id=request.agent_id, read=0, failed=0, accepted=accepted)
+    asked = trace_suite.TracesAsked(
+        request.agent_id, request.since, request.most_traces, dimensions=request.dimensions, each=request.each
+    )
+    if request.reader == "caller" and not request.notes:
+        return await trace_suite.trace_packets(engine, asked, most=min(request.most_traces, MOST_PACKETS))
+    if request.reader == "caller":
+        readings = [
+            TraceReading(note.trace_id, note.kind, what=note.what, corrected=note.corrected, labels=note.labels)
+            for note in request.notes
+        ]
+        return await trace_suite.suite_from_traces(engine, trace_suite.with_readings(asked, readings))
+    if request.reader == "model":
+        readings = await read_by_model(engine, asked, max_cost_usd=request.max_cost_usd)
+        return await trace_suite.suite_from_traces(engine, trace_suite.with_readings(asked, readings))
+    return await trace_suite.suite_from_traces(engine, asked)

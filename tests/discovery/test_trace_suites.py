@@ -1,0 +1,144 @@
+"""A suite from production traces: what went wrong is found in kinds, and drafts have checks that tell wrong from right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from pydantic import ValidationError
+
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.records import record_from_wire
+from minions_evals_mcp.engine.records.save_records import Arrival, save_records
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.suites.suite_from_traces import Request, TraceNote, run
+from minions_evals_mcp.store import records
+from tests.shared.cli.terminal import Terminal
+from tests.shared.production_traces import AGENT, CARD, MAIL, Made, made, step
+from tests.shared.trace_suite_figures import figures
+from tests.workshop import START
+
+
+async def kept(engine: Engine, *traces: Made) -> None:
+    """Save the traces."""
+    await save_records(engine, [
+        Arrival(record_from_wire({"id": trace.ident, "type": "agent-run", "fields": trace.fields}, new_id="none", now=START))
+        for trace in traces
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", [3, 11])
+async def test_planted_modes_duplicates_and_checks(engine: Engine, seed: int) -> None:
+    came = await figures(engine, made(500, seed=seed), each=2)
+    assert (len(came.found) >= 10, came.purity >= 0.9, came.duplicates_f1 >= 0.9) == (True, True, True), came
+    assert came.told_apart == came.proposals >= 20
+    assert all(kind.ci[0] < kind.share < kind.ci[1] for kind in came.suite.kinds)
+    again = await run(engine, Request(agent_id=AGENT, each=2))
+    assert [draft.test_case_id for draft in again.drafts] == [draft.test_case_id for draft in came.suite.drafts]
+
+
+async def test_drafts_hold_no_personal_data_and_run_once_they_are_accepted(engine: Engine) -> None:
+    answer = {
+        "toolCallsLog": [step("find_order", {"mail": MAIL}, error="timed out")],
+        "outputs": {"output": f"Sent to {MAIL}."},
+    }
+    asked = f"Where is order 77441? I am {MAIL}, +49 30 1234567, card {CARD}."
+    trace = Made("t1", "", "r1", {"agentId": AGENT, "inputs": {"input": asked}, **answer}, {})
+    await kept(engine, trace)
+    suite = await run(engine, Request(agent_id=AGENT))
+    assert suite.masked == {"email": 3, "phone": 1, "card": 1}
+    (draft,) = suite.drafts
+    case = await engine.store.read(lambda db: records.require(db, draft.test_case_id, TestCase))
+    written = json.dumps(case.fields.model_dump(mode="json"))
+    assert "[email]" in written
+    assert not any(found in written for found in (MAIL, CARD, "1234567"))
+    assert case.fields.status == "draft"
+    accepted = await run(engine, Request(agent_id=AGENT, accept=(draft.test_case_id,)))
+    assert accepted.accepted == (draft.test_case_id,)
+    case = await engine.store.read(lambda db: records.require(db, draft.test_case_id, TestCase))
+    assert case.fields.status == "active"
+    assert (await run(engine, Request(agent_id=AGENT, accept=(draft.test_case_id,)))).accepted == ()
+    with pytest.raises(BadInputError, match="t1"):
+        await run(engine, Request(agent_id=AGENT, accept=("t1",)))
+    run_as_it_came = await engine.store.read(lambda db: records.require(db, "t1", AgentRun))
+    assert MAIL in str(run_as_it_came.fields.outputs)  # what the agent produced is never changed
+
+
+async def test_the_caller_reads_packets_and_what_it_corrects_is_tried(engine: Engine) -> None:
+    traces = [trace for trace in made(40, seed=5) if trace.mode in ("lookup-timed-out", "english-to-germans", "")]
+    await kept(engine, *traces)
+    packets = (await run(engine, Request(agent_id=AGENT, reader="caller"))).packets
+    by_id = {trace.ident: trace for trace in traces}
+    assert {packet.trace_id for packet in packets} <= by_id.keys()
+    assert MAIL not in str(packets)
+    names = ("says it without data", "says it with no data", "answers without data")
+    notes = [
+        TraceNote(
+            trace_id=packet.trace_id, kind=names[place % 3], what="It answered though the look-up failed.",
+            corrected=f"I cannot see the order right now; please write again in an hour. Case {place}.",
+        )
+        if by_id[packet.trace_id].mode
+        else TraceNote(trace_id=packet.trace_id)
+        for place, packet in enumerate(packets)
+    ]  # fmt: skip
+    suite = await run(engine, Request(agent_id=AGENT, reader="caller", notes=tuple(notes), each=20))
+    wrong = [note for note in notes if note.kind]
+    assert suite.failed == sum(kind.traces for kind in suite.kinds) == len(wrong) >= 4
+    assert len(suite.kinds) < 3  # names that mean the same are one kind
+    assert all(draft.passes_corrected for draft in suite.drafts)
+    with pytest.raises(BadInputError, match="no trace"):
+        await run(engine, Request(agent_id=AGENT, reader="caller", notes=(TraceNote(trace_id="other", kind="x"),)))
+
+
+async def test_coverage_names_the_pairs_that_no_case_has(engine: Engine) -> None:
+    await kept(engine, *made(200, seed=8, failing=0.04))
+    covered = (await run(engine, Request(agent_id=AGENT, dimensions=("language", "tool")))).coverage
+    assert covered is not None
+    assert 0 < covered.covered < covered.pairs
+    assert covered.covered + len(covered.missing) == covered.pairs
+    assert 0 < len(covered.by_traces) <= len(covered.missing)
+
+
+async def test_an_agent_without_traces_and_options_that_do_not_fit_are_refused(engine: Engine) -> None:
+    with pytest.raises(BadInputError, match="no complete trace of 'nobody'"):
+        await run(engine, Request(agent_id="nobody"))
+    with pytest.raises(BadInputError, match="no model is configured"):
+        await run(engine, Request(agent_id="nobody", reader="model"))
+    for wrong in ({"notes": [{"trace_id": "t"}]}, {"max_cost_usd": 1.0}):
+        with pytest.raises(ValidationError, match="set reader to"):
+            Request.model_validate({"agent_id": "a", **wrong})
+
+
+def test_the_command_tells_kinds_drafts_and_what_comes_next(tmp_path: Path) -> None:
+    at = Terminal(tmp_path)
+    traces = made(60, seed=2)
+    lines = [json.dumps({"id": trace.ident, "type": "agent-run", "fields": trace.fields}) for trace in traces]
+    (tmp_path / "traces.jsonl").write_text("\n".join(lines))
+    assert at.run("import", str(tmp_path / "traces.jsonl")).code == 0
+    told = at.run("suite", "from-traces", "--agent", AGENT, "--dimension", "language", "--dimension", "tool")
+    assert told.code == 0
+    assert "traces failed, in" in told.out
+    assert "95 % CI" in told.out
+    assert "Next: minions-evals suite from-traces" in told.out
+    shown = cast("list[dict[str, Any]]", at.run("suite", "from-traces", "--agent", AGENT, "--json").one()["drafts"])
+    draft = shown[0]["testCaseId"]
+    assert f"{draft}: active" in at.run("suite", "from-traces", "--agent", AGENT, "--accept", draft[:13]).out
+    waiting = cast(
+        "list[dict[str, Any]]",
+        at.run("suite", "from-traces", "--agent", AGENT, "--reader", "caller", "--json").one()["packets"],
+    )
+    notes = [{"traceId": packet["traceId"], "kind": "wrong answer", "corrected": "Right."} for packet in waiting[:2]]
+    (tmp_path / "notes.json").write_text(json.dumps(notes))
+    read = at.run(
+        "suite", "from-traces", "--agent", AGENT, "--reader", "caller", "--notes", str(tmp_path / "notes.json")
+    )
+    assert "2 of" in read.out
+    (tmp_path / "notes.json").write_text('[{"kind": 3}]')
+    refused = at.run(
+        "suite", "from-traces", "--agent", AGENT, "--reader", "caller", "--notes", str(tmp_path / "notes.json")
+    )
+    assert (refused.code, "--notes" in refused.err) == (2, True)
