@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import ClassVar
 
 import anyio
 
@@ -139,6 +140,7 @@ class CoordinatorConnection:
 class SentVerdicts(KeptVerdicts):
     """Verdicts and outputs are kept by the coordinator, and asked for there."""
 
+    waits: ClassVar = False
     line: CoordinatorConnection = field(kw_only=True)
 
     async def stored(self, wanted: Sequence[Wanted]) -> list[tuple[Said, datetime] | None]:

@@ -11,7 +11,9 @@ from minions_evals_mcp.domain.querying.queries import Query
 from minions_evals_mcp.domain.values import Amount, Count, Json, Text, Value
 from minions_evals_mcp.frozen_types import frozen_type
 
-Player = Literal["script", "model"]
+Player = Literal["script", "model", "caller", "person"]
+OUTSIDE: frozenset[Player] = frozenset({"caller", "person"})
+"""The players that are asked for each message of the user: the conversation waits for it."""
 MAX_TURNS = 10
 RETRIES = 2
 Fact = str | int | float | bool
@@ -53,7 +55,8 @@ class Conversation(Value):
 
     The player `script` asks no model. After each answer the first of `turns` that fits is said: a reply whose `when` stands in
     the answer, then a fact of `knows` or `withholds` that was asked for, then the next fixed message. Where none is left, the
-    conversation ends. The player `model` is sent `goal`, `persona` and all facts; `model` names it.
+    conversation ends. The player `model` is sent `goal`, `persona` and all facts; `model` names it. The players `caller` (the agent
+    that asked for the run) and `person` get the same, and the conversation waits for each of their messages.
 
     `maxTurns` bounds the messages of the user (10, or as many as the script has). `language` is the one that the user speaks (a
     code such as `de`), that of the opening unless it is given. A conversation that the user spoiled is made again up to `retries`
@@ -75,14 +78,14 @@ class Conversation(Value):
 
     @model_validator(mode="after")
     def _can_be_played(self) -> Self:
-        if self.player == "model":
-            if not self.goal.strip():
-                raise ValueError("goal: the player model needs the goal of the user")
-            if self.turns:
-                raise ValueError("turns: a model plays without a script; leave turns out, or player")
-            return self
-        if self.model is not None:
+        if self.model is not None and self.player != "model":
             raise ValueError("model: only the player model asks one; add player: model")
+        if self.player != "script":
+            if not self.goal.strip():
+                raise ValueError(f"goal: the player {self.player} needs the goal of the user")
+            if self.turns:
+                raise ValueError(f"turns: a {self.player} plays without a script; leave turns out, or player")
+            return self
         if self.first is None:
             raise ValueError("opening: give the first message of the user, or a fixed message in turns")
         return self
@@ -168,6 +171,14 @@ class Turn(Value):
     input_tokens: Annotated[Count | None, _NONE] = None
     output_tokens: Annotated[Count | None, _NONE] = None
     cost_usd: Annotated[Amount | None, _NONE] = None
+
+
+class NextMessage(Value):
+    """What the caller or a person says next as the user, in which turn (from 1); empty where the user leaves."""
+
+    turn: Annotated[int, Field(ge=1)]
+    text: str
+    said_by: str = ""
 
 
 class PlayerCost(Value):

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, JsonValue
 
-from minions_evals_mcp.domain.conversations import TalkFacts
+from minions_evals_mcp.domain.conversations import Player, TalkFacts
 from minions_evals_mcp.domain.definitions import Json, JudgeType
 from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.neighbours import ToolCall
@@ -180,7 +180,15 @@ class Awaiting:
     packet: JsonValue
 
 
-Ended = Passed | Failed | JudgeErrored | TargetErrored | UserErrored | Skipped | NotJudgeable | Awaiting
+@frozen_type
+class AwaitingUser:
+    """The conversation waits for what its user says next, asked for in the packet with that digest of the caller or of a person."""
+
+    packet_digest: str
+    asks: Player
+
+
+Ended = Passed | Failed | JudgeErrored | TargetErrored | UserErrored | Skipped | NotJudgeable | Awaiting | AwaitingUser
 
 
 class UnitKey(NamedTuple):

@@ -114,9 +114,14 @@ async def set_state(engine: Engine, job: Job, state: JobState, *, reason: str = 
         await engine.store.write(lambda db: jobs.set_state(db, job.id, state, reason=reason, at=at))
 
 
-def waiting_reason(outputs: int) -> str:
-    """Returns why a run does not go on."""
-    return f"{outputs} {'output waits' if outputs == 1 else 'outputs wait'} to be judged"
+def waiting_reason(outputs: int, users: int = 0) -> str:
+    """Why a run does not go on: so many outputs wait to be judged, and so many conversations for their user."""
+    parts = [f"{outputs} {'output waits' if outputs == 1 else 'outputs wait'} to be judged"] if outputs else []
+    if users:
+        parts.append(
+            f"{users} {'conversation waits' if users == 1 else 'conversations wait'} for the next message of the user"
+        )
+    return "; ".join(parts)
 
 
 async def get_job(engine: Engine, run_id: str) -> Job:

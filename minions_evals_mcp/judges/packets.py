@@ -34,10 +34,13 @@ class GivenJudgment(Value):
 
 
 class AnsweredPacket(Value):
-    """All judgments for one packet, named by its digest."""
+    """All judgments for one packet, named by its digest; for a conversation that waits for its user, the user's `message`,
+    empty where the user leaves.
+    """
 
     digest: Text
-    judgments: Annotated[tuple[GivenJudgment, ...], Field(strict=False)]
+    judgments: Annotated[tuple[GivenJudgment, ...], Field(strict=False)] = ()
+    message: str | None = None
 
 
 class AskedCriterion(Value):

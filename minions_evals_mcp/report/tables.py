@@ -279,12 +279,21 @@ def _waiting(summary: RunSummary) -> list[str]:
             f"{_outputs(len(bare), 'has', 'have')} nothing to be judged by: minions-evals accept CASE takes one as what is expected;"
             " assertions or a rubric do it for every run."
         )
+    if users := len(summary.user_packets):
+        lines.append(
+            f"{_talks(users)} for the next message of the user: minions-evals runs {summary.run_id} --json shows the requests, submit"
+            " takes {runId, packets: [{digest, message}]}."
+        )
     if judged:
         lines.append(
             f"{_outputs(judged, 'waits', 'wait')} to be judged: minions-evals runs {summary.run_id} --json shows the requests,"
             " submit takes them; minions-evals judge asks a person."
         )
     return lines
+
+
+def _talks(number: int) -> str:
+    return "1 conversation waits" if number == 1 else f"{number} conversations wait"
 
 
 def _outputs(number: int, word: str, several: str) -> str:

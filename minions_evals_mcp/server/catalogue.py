@@ -197,10 +197,10 @@ Errors: another process works on it; unknown runId.""",
         "runs", "Hand in judgments", runs.SubmitJudgments, runs.RunAnswer, "running:submit_judgments",
         search="hand in LLM judge scores",
         description="""\
-Submits your scores for a run with judge=caller and returns the next judgment requests.
-Use: a score within range and a rationale quoting the output, for every criterion of a request.
+Submits your scores for a run with judge=caller, or your messages as the user of its conversations; returns the next requests.
+Use: a score within range and a rationale quoting the output, for every criterion of a request. A message where it asks for one.
 Not: to change a judgment: a request is judged once. Judging your own output marks the run selfJudged.
-Costs: nothing.
+Costs: nothing; a message has the target answer.
 Errors: all or nothing, naming what does not fit.""",
     ),
     "run_ab_test": ToolEntry(

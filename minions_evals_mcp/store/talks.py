@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from minions_evals_mcp.domain.conversations import Player, PlayerCost, Turn, UserFault
+from minions_evals_mcp.domain.conversations import OUTSIDE, NextMessage, Player, PlayerCost, Turn, UserFault
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.domain.values import Json, Value
@@ -18,7 +18,8 @@ class StoredConversation(Value):
     """What is kept of a conversation: its turns, what the player did wrong, and what lets it go on.
 
     `session` is the agent's own memory, `journal` the calls of its world, one JSON text each, `last` what its last answer was
-    seen with. Where the agent's memory cannot be kept, `restartable` is false: a conversation that is cut off begins anew.
+    seen with. `nextMessage` was handed in and not said yet. Where the agent's memory cannot be kept, `restartable` is false: a
+    conversation that is cut off begins anew.
     """
 
     turns: Annotated[tuple[Turn, ...], Field(strict=False)] = ()
@@ -29,6 +30,7 @@ class StoredConversation(Value):
     last: Observed | None = None
     restartable: Annotated[bool, Field(exclude_if=lambda value: value)] = True
     player_cost: PlayerCost = PlayerCost()
+    next_message: Annotated[NextMessage | None, Field(exclude_if=lambda message: message is None)] = None
 
 
 class TalkRow(NamedTuple):
@@ -68,6 +70,30 @@ def newest(db: Db, key: UnitKey) -> TalkRow | None:
         f"SELECT {_COLUMNS} FROM talk WHERE {_UNIT} ORDER BY attempt DESC LIMIT 1", tuple(key)
     ).fetchone()
     return None if found is None else _row(found)
+
+
+USER_ASKED: dict[Player, str] = {player: f"user:{player}" for player in sorted(OUTSIDE)}
+"""The reason of a unit whose conversation waits for its user, by who plays that one."""
+
+
+def player_asked(reason: str) -> Player | None:
+    """Who is asked for the next message of the user; None for a unit that waits to be judged."""
+    return next((player for player, said in USER_ASKED.items() if said == reason), None)
+
+
+def count_waiting(db: Db, job_id: str) -> int:
+    """The conversations of a job that wait for their user."""
+    reasons = tuple(USER_ASKED.values())
+    return db.execute(
+        "SELECT count(*) FROM unit WHERE job_id = ? AND outcome = 'awaiting-judgments' AND reason IN (?, ?)",
+        (job_id, *reasons),
+    ).fetchone()[0]
+
+
+def say(db: Db, row: TalkRow, message: NextMessage) -> None:
+    """Keeps what the user says next, and opens the unit again: the run goes on with it."""
+    save(db, row._replace(said=row.said.model_copy(update={"next_message": message})))
+    db.execute(f"UPDATE unit SET outcome = NULL, reason = '', packet = NULL WHERE {_UNIT}", tuple(row.key))
 
 
 def of_job(db: Db, job_id: str, *, case_id: str | None = None, most: int) -> list[TalkRow]:

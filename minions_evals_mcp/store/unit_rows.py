@@ -11,6 +11,7 @@ from pydantic_core import to_json
 from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
+    AwaitingUser,
     Ended,
     Failed,
     JudgeErrored,
@@ -28,6 +29,7 @@ from minions_evals_mcp.store.connection import Db, insert_rows
 from minions_evals_mcp.store.events import EventRow, event_row, write_events
 from minions_evals_mcp.store.jobs import UnitValues, unit_values, write_units
 from minions_evals_mcp.store.rows import table_of, values_of
+from minions_evals_mcp.store.talks import USER_ASKED
 
 Values = Sequence[Any]
 """A row's columns in the order of its table."""
@@ -96,6 +98,8 @@ def _end(ended: Ended) -> tuple[Outcome, str, Observed | None, str | None, str |
             return ended.run.fields.outcome, "", None, None, ended.run.id
         case Awaiting():
             return "awaiting-judgments", ended.asks, ended.observed, ended.packet_digest, None
+        case AwaitingUser():
+            return "awaiting-judgments", USER_ASKED[ended.asks], None, ended.packet_digest, None
         case JudgeErrored():
             return "judge-error", ended.reason, None, None, None
         case TargetErrored():

@@ -30,6 +30,7 @@ from minions_evals_mcp.view import (
     judging,
     lists,
     overview,
+    playing,
     production,
     promoting,
     prompts,
@@ -102,6 +103,7 @@ def routes() -> list[Route]:
         Route("/label", judging.label, methods=["POST"]),
         Route("/judge", judging.question, methods=["GET"]),
         Route("/judge", judging.judged, methods=["POST"]),
+        Route("/play", playing.said, methods=["POST"]),
         *file_routes(),
     ]
 

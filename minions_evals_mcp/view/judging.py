@@ -20,15 +20,20 @@ from minions_evals_mcp.judges.rationales import weakness
 from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.view.parameters import engine_of, form_of, named, required, signed_in
+from minions_evals_mcp.view.playing import play_form
 from minions_evals_mcp.view.rendering import rendered
 
 
 async def question(request: Request) -> Response:
     """The next output that waits for a person; with `run` of that run, with `after` the one after that packet."""
     run_id = named(request, "run") or None
-    question_page = await next_question(engine_of(request), run_id=run_id, after=named(request, "after"))
-    if question_page.question is None and named(request, "after"):
-        question_page = await next_question(engine_of(request), run_id=run_id)  # what was skipped comes again
+    question_page = await next_question(engine_of(request), run_id=run_id, after=named(request, "after"), plays=True)
+    if question_page.question is None and question_page.user is None and named(request, "after"):
+        question_page = await next_question(
+            engine_of(request), run_id=run_id, plays=True
+        )  # what was skipped comes again
+    if question_page.user is not None:
+        return play_form(question_page.user, request, run=run_id, just_kept=named(request, "kept"))
     store = engine_of(request).config.named_db
     unasked = [(number, in_store(UNASKED[reason], store)) for reason, number in question_page.unasked.items()]
     if question_page.question is None:

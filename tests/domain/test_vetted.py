@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
+    AwaitingUser,
     Ended,
     Failed,
     JudgeErrored,
@@ -142,9 +143,11 @@ def test_the_ways_a_unit_ends_are_a_closed_union_and_each_has_its_outcome() -> N
         Skipped("no output"),
         NotJudgeable("c1", "no sound in a text"),
         Awaiting(Observed(output={}), "digest", "human", {}),
+        AwaitingUser("digest", "caller"),
     ]
     assert {type(end) for end in ends} == set(get_args(Ended))
-    assert sorted(outcome_of(end) for end in ends) == sorted(get_args(Outcome))
+    waiting = ["awaiting-judgments"]  # an output waits for its judge, a conversation for its user
+    assert sorted(outcome_of(end) for end in ends) == sorted([*get_args(Outcome), *waiting])
 
 
 def test_an_end_cannot_be_changed_afterwards() -> None:

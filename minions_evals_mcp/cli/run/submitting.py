@@ -20,9 +20,10 @@ from minions_evals_mcp.operations import get_run, submit_judgments
 
 
 async def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, common: Common = DEFAULTS) -> int:
-    """Submit judgments that a run asked for (`minions-evals runs RUN --json` shows them).
+    """Submit what a run asked for: judgments, or messages of users (`minions-evals runs RUN --json` shows the requests).
 
-    The file is {runId, judgedBy, packets: [{digest, judgments: [{criterionId, score, rationale, confidence?}]}]}.
+    The file is {runId, judgedBy, packets: [{digest, judgments: [{criterionId, score, rationale, confidence?}]}]}. In place of
+    judgments, a conversation with the player caller takes a message.
     Example: minions-evals submit judgments.json
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from minions_evals_mcp.domain.definitions import Json
@@ -30,13 +31,15 @@ from minions_evals_mcp.engine.judge.panel import implicit, kind_of, outside_crit
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_rate
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
+from minions_evals_mcp.engine.people.user_turns import packet_of_user
 from minions_evals_mcp.engine.request import JudgeKind
 from minions_evals_mcp.engine.run.planning import digests_of, model_of
 from minions_evals_mcp.judges.packets import Packet, packet
 from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.judges.user_packets import UserPacket
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.regression import LOOKED_BACK, pass_rate_dropped, slow_fall
-from minions_evals_mcp.store import jobs, leases, records, runs
+from minions_evals_mcp.store import jobs, leases, records, runs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobKind, JobState
 from minions_evals_mcp.store.queries import run_pairs, shared_cases
@@ -98,10 +101,10 @@ class RunSummary(Value):
     `names` are what people call subject and version. `judge` says whether the model that judged can be trusted,
     `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
     where nobody named one; `lacks_model`: one would judge what waits, and none is set up. `for_people`: digests of the packets
-    that a person alone may answer. `reusedJudgments` were given before the run began, `selfJudged` counts test-runs that whoever
-    produced them judged, `repeatedJudgments` those that give one rationale for five different outputs or more, `addressedJudge`
-    the cases with outputs that address the model that judged them. `userErrors` says how many conversations the player of the
-    user spoiled.
+    that a person alone may answer. `userPackets` ask for the next message of a user. `reusedJudgments` were given before the run
+    began, `selfJudged` counts test-runs that whoever produced them judged, `repeatedJudgments` those that give one rationale for
+    five different outputs or more, `addressedJudge` the cases with outputs that address the model that judged them. `userErrors`
+    says how many conversations the player of the user spoiled.
     `minimumDetectable` is the smallest difference of the overall score that 80 % of comparisons find.
     """
 
@@ -130,6 +133,7 @@ class RunSummary(Value):
     trend: Json | None = None
     comparison: Json | None = None
     packets: list[Packet] = []
+    user_packets: list[UserPacket] = []
     more_packets: int = 0
     for_people: list[str] = []
     reused_judgments: int = 0
@@ -169,7 +173,9 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
     failing = runs.failing_of(db, job.id, limit=limit) if limit else []
     failures = runs.failures_of(db, [run.id for run in failing])
     waiting = counts.get("awaiting-judgments", 0)
-    packets = _packets(db, job, limit) if waiting else []
+    waiting_rows = jobs.units_with(db, job.id, ("awaiting-judgments",), limit=limit) if waiting else []
+    packets = _packets(db, job, [row for row in waiting_rows if talks.player_asked(row.reason) is None])
+    user_packets = [*_user_packets(db, waiting_rows)]
     judge = None if run is None else _judge(db, run)
     origins = JudgmentOrigins() if judge is None else judgment_origins(db, job.id, begun=to_millis(job.created_at))
     return RunSummary(
@@ -205,8 +211,10 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         trend=_trend(db, run),
         comparison=_comparison(db, job),
         packets=[waiting_packet for waiting_packet, _ in packets],
-        more_packets=max(0, waiting - len(packets)),
-        for_people=[waiting_packet.digest for waiting_packet, kinds in packets if "human" in kinds],
+        user_packets=user_packets,
+        more_packets=max(0, waiting - len(packets) - len(user_packets)),
+        for_people=[waiting_packet.digest for waiting_packet, kinds in packets if "human" in kinds]
+        + [asked.digest for asked in user_packets if asked.player == "person"],
         lacks_model=any("caller" in kinds for _, kinds in packets) and request_of(job).judge == "auto",
         started_at=iso(job.created_at),
         judge=judge,
@@ -378,11 +386,21 @@ def _comparison(db: Db, job: Job) -> Json | None:
     return {"runIds": [side.id for side in sides if side is not None], "record": record}
 
 
-def _packets(db: Db, job: Job, limit: int) -> list[tuple[Packet, set[JudgeKind]]]:
+def _user_packets(db: Db, rows: Sequence[jobs.UnitRow]) -> Iterator[UserPacket]:
+    """The requests for what a user says next, of the conversations that wait for it."""
+    for row in rows:
+        if talks.player_asked(row.reason):
+            (measure,) = measures(db, (row.case_id,), {})
+            asked = packet_of_user(db, row, measure.case.fields)
+            if asked is not None:
+                yield asked
+
+
+def _packets(db: Db, job: Job, rows: Sequence[jobs.UnitRow]) -> list[tuple[Packet, set[JudgeKind]]]:
     """The packets that wait, made again from what is kept (their digests are those that were handed out), and who is asked."""
     rubrics: dict[str, RubricInUse] = {}
     out: list[tuple[Packet, set[JudgeKind]]] = []
-    for row in jobs.units_with(db, job.id, ("awaiting-judgments",), limit=limit):
+    for row in rows:
         assert row.observed is not None
         (measure,) = measures(db, (row.case_id,), rubrics)
         case = measure.case.fields

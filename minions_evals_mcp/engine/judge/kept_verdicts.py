@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from typing import ClassVar
 
 import anyio
 
@@ -36,6 +37,8 @@ class KeptVerdicts:
     pending: deque[Ticket[None]] = field(default_factory=deque[Ticket[None]])
     outputs: deque[jobs.UnitRow] = field(default_factory=deque[jobs.UnitRow])
     """Outputs that the next write takes along: those that are made while the writer is busy are written in one go."""
+    waits: ClassVar = True
+    """Whether a conversation can be left open until its user answers."""
     taking: _Outputs | None = None
     """The newest write of outputs that was queued."""
     queueing: anyio.Lock = field(default_factory=partial(anyio.Lock, fast_acquire=True))

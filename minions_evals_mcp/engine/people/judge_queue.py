@@ -14,11 +14,13 @@ from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.judge.panel import kind_of, outside_criteria
-from minions_evals_mcp.engine.judge.yardstick import measures
+from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.people.submit import submit_judgments
+from minions_evals_mcp.engine.people.user_turns import packet_of_user
 from minions_evals_mcp.errors import BusyError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Packet, Submission, packet, packet_digest
 from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.judges.user_packets import UserPacket
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
@@ -30,12 +32,14 @@ from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waitin
 PAGE = 50
 TRIES, PAUSE_S = 30, 0.1
 """A run takes one hand at a time: so often it is tried to hand in a judgment, and so long is waited in between."""
-Unasked = Literal["no-rubric", "changed", "caller", "draft"]
+Unasked = Literal["no-rubric", "changed", "caller", "draft", "user", "user-person"]
 UNASKED: dict[Unasked, str] = {
     "no-rubric": f"have no rubric. Write one, or: {Next('accept-run', {'run_id': 'RUN:POSITION.TRIAL'}, 'accepts the output')}",
     "changed": "belong to a case or rubric that was changed since: run it again under a new key",
     "caller": "wait for the agent that asked, which judges them:"
     f" {Next('submit', reason='hands its judgments in')}. A person judges under {argument('judge', 'human')}",
+    "user": "are conversations that wait for the agent that asked, which plays their user",
+    "user-person": "are conversations whose user a person plays, on the page under Judge",
     "draft": "are test cases made of a failure that lack the right output:"
     f" {Next('promote', {'failure_id': 'RUN:CASE', 'corrected': 'TEXT'}, 'gives it')}",
 }
@@ -56,25 +60,44 @@ class JudgeQuestion:
     packet: Packet
 
 
+@dataclass(frozen=True, slots=True)
+class UserQuestion:
+    """A conversation whose user a person plays: who that is, and what was said so far."""
+
+    run_id: str
+    title: str
+    packet: UserPacket
+
+
 @dataclass(slots=True, eq=False)
 class QueueLook:
-    """The next question, if there is one. `waiting`: all that waits, of `units` in those runs; `unasked`: what was passed
-    over, and why.
+    """The next question, if there is one, or the next `user` to be played. `waiting`: all that waits, of `units` in those runs;
+    `unasked`: what was passed over, and why.
     """
 
     waiting: int
     units: int = 0
     question: JudgeQuestion | None = None
+    user: UserQuestion | None = None
     unasked: dict[Unasked, int] = field(default_factory=dict[Unasked, int])
 
 
-async def next_question(engine: Engine, *, run_id: str | None = None, after: str = "") -> QueueLook:
-    """The first output after that packet that a person can judge, of that run (or its key) or of all.
+async def next_question(
+    engine: Engine, *, run_id: str | None = None, after: str = "", plays: bool = False
+) -> QueueLook:
+    """The first output after that packet that a person can judge, of that run (or its key) or of all; who `plays` is also asked
+    for messages of users.
 
     Raises `NotFoundError` where there is no such run.
     """
     ident = None if run_id is None else (await get_job(engine, run_id)).id
-    return await engine.store.read(partial(_next, run_id=ident, after=after))
+    return await engine.store.read(partial(_next, run_id=ident, after=after, plays=plays))
+
+
+async def user_of(engine: Engine, run_id: str, digest: str) -> UserQuestion | None:
+    """The user behind that packet whom a person plays; None where nobody is asked for a message any more."""
+    asked = await engine.store.read(lambda db: _question(db, run_id, digest, {}, {}))
+    return asked if isinstance(asked, UserQuestion) else None
 
 
 async def question_of(engine: Engine, run_id: str, digest: str) -> JudgeQuestion | None:
@@ -83,7 +106,7 @@ async def question_of(engine: Engine, run_id: str, digest: str) -> JudgeQuestion
     return question if isinstance(question, JudgeQuestion) else None
 
 
-def _next(db: Db, *, run_id: str | None, after: str) -> QueueLook:
+def _next(db: Db, *, run_id: str | None, after: str, plays: bool) -> QueueLook:
     queue = QueueLook(count_waiting(db, run_id=run_id), units_of_waiting(db, run_id=run_id))
     known: dict[str, RubricInUse] = {}
     runs: dict[str, Job] = {}
@@ -94,6 +117,11 @@ def _next(db: Db, *, run_id: str | None, after: str) -> QueueLook:
             if isinstance(question, JudgeQuestion):
                 queue.question = question
                 return queue
+            if isinstance(question, UserQuestion):
+                if plays:
+                    queue.user = question
+                    return queue
+                question = "user-person"
             if question is not None:
                 queue.unasked[question] = queue.unasked.get(question, 0) + 1
     if run_id is None and (drafts := count_drafts(db)):
@@ -103,12 +131,14 @@ def _next(db: Db, *, run_id: str | None, after: str) -> QueueLook:
 
 def _question(
     db: Db, job_id: str, digest: str, known: dict[str, RubricInUse], runs: dict[str, Job]
-) -> JudgeQuestion | Unasked | None:
+) -> JudgeQuestion | UserQuestion | Unasked | None:
     """The question as it was handed out, or why no person is asked; None where it does not wait."""
     row = jobs.unit_of_packet(db, job_id, digest)
-    if row is None or row.outcome != "awaiting-judgments" or row.observed is None:
+    if row is None or row.outcome != "awaiting-judgments":
         return None
     (measure,) = measures(db, (row.case_id,), known)
+    if row.observed is None:
+        return _user(db, row, measure)
     rubric = measure.yardstick
     if not isinstance(rubric, RubricInUse):
         return "no-rubric"
@@ -123,6 +153,14 @@ def _question(
     return JudgeQuestion(
         job_id, digest, row.case_id, measure.case.title, case.inputs, case.expected_outputs, row.observed.output, criteria, waiting_packet
     )  # fmt: skip
+
+
+def _user(db: Db, row: jobs.UnitRow, measure: Measure) -> UserQuestion | Unasked | None:
+    """The user of a conversation that waits for a message of a person."""
+    asked = packet_of_user(db, row, measure.case.fields)
+    if asked is None:
+        return None
+    return UserQuestion(row.key.job_id, measure.case.title, asked) if asked.player == "person" else "user"
 
 
 def _job(db: Db, job_id: str, runs: dict[str, Job]) -> Job:
@@ -148,9 +186,20 @@ async def hand_in(
 
     Raises `ConflictError` where somebody else judged it first, `BusyError` where the run is worked on for long.
     """
-    answered = AnsweredPacket(digest=digest, judgments=tuple(judgments))
+    return await _handed_in(engine, run_id, AnsweredPacket(digest=digest, judgments=tuple(judgments)), by=judged_by)
+
+
+async def say(engine: Engine, run_id: str, digest: str, message: str, *, said_by: str) -> Job:
+    """The run as it stands with what the person of that name says as the user; an empty message means that the user leaves.
+
+    Raises as `hand_in` does, and `BadInputError` for a message that is none.
+    """
+    return await _handed_in(engine, run_id, AnsweredPacket(digest=digest, message=message), by=said_by)
+
+
+async def _handed_in(engine: Engine, run_id: str, answered: AnsweredPacket, *, by: str) -> Job:
     submission = Submission(run_id=run_id, packets=(answered,))
-    engine = engine.speaking(person(judged_by))
+    engine = engine.speaking(person(by))
     for _ in range(TRIES):
         try:
             return await submit_judgments(engine, submission)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from minions_evals_mcp.domain.outcomes import Failed, JudgeErrored, Passed, UnitKey, Verdict
@@ -13,6 +14,7 @@ from minions_evals_mcp.engine.jobs import get_job, request_of, waiting_reason, w
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
 from minions_evals_mcp.engine.outbox import tell_asker
+from minions_evals_mcp.engine.people.user_turns import AS_A_PERSON, UserSaid, user_said
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.conclusion import conclude_job
@@ -24,14 +26,9 @@ from minions_evals_mcp.judges.packets import AnsweredPacket, Submission, packet_
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.store import jobs, runs, speakers, unit_rows
+from minions_evals_mcp.store import jobs, runs, speakers, talks, unit_rows
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
-
-AS_A_PERSON = (
-    f"A person answers on the page or at a terminal: {Next('judge', reason='asks for each judgment')}. Or by a token:"
-    f" {Next('people-add', reason='makes one')}."
-)
 
 
 @frozen_type
@@ -56,9 +53,11 @@ async def submit_judgments(engine: Engine, submission: Submission, *, imported: 
     request = request_of(job)
     async with working_on(engine, job):
         bench = await _bench(engine, job, request)
-        accepted = [await _accept(bench, job, submission, packet, imported=imported) for packet in submission.packets]
+        said = [await user_said(engine, job, packet) for packet in submission.packets if packet.message is not None]
+        judging = [packet for packet in submission.packets if packet.message is None]
+        accepted = [await _accept(bench, job, submission, packet, imported=imported) for packet in judging]
         ended = await _ended(bench, accepted)
-        await engine.store.write(partial(_complete, bench=bench, job=job, accepted=accepted, ended=ended))
+        await engine.store.write(partial(_complete, bench=bench, job=job, accepted=accepted, ended=ended, said=said))
     return await get_job(engine, job.id)
 
 
@@ -120,6 +119,11 @@ async def _accept(
             f"the run {job.id} handed out no judgment request {answered.digest}.",
             remedy=f"{Next('show-run', {'run_id': job.id}, 'shows those that wait')}. Where the case or a criterion was changed"
             " since the run began, run again under a new key.",
+        )
+    if row.outcome == "awaiting-judgments" and talks.player_asked(row.reason):
+        raise BadInputError(
+            f"request {answered.digest} asks what the user of a conversation says next, and no message is given.",
+            remedy="Give message, or leaves: true.",
         )
     if row.outcome != "awaiting-judgments" or row.observed is None:
         raise ConflictError(
@@ -209,9 +213,19 @@ def _unit(db: Db, *, bench: Bench, row: UnitRow, measure: Measure) -> Unit:
     return Unit(row.key, measure, row.observed, earlier=runs.get(row.case_id, ()), proposed=proposed)
 
 
-def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ended: list[Passed | Failed]) -> None:
-    """Verdicts, runs, and what follows from them for the job: one transaction."""
+def _complete(
+    db: Db,
+    *,
+    bench: Bench,
+    job: Job,
+    accepted: list[_Accepted],
+    ended: list[Passed | Failed],
+    said: Sequence[UserSaid] = (),
+) -> None:
+    """Verdicts, messages of users, runs, and what follows from them for the job: one transaction."""
     at = bench.engine.clock()
+    for user in said:
+        talks.say(db, user.talk, user.message)
     for answer, run in zip(accepted, ended, strict=True):
         for about, verdict in answer.verdicts:
             jobs.save_verdict(db, answer.row.key, about, verdict, at=at)
@@ -223,8 +237,11 @@ def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ende
     counts = jobs.unit_counts(db, job.id)
     waiting = counts.get("awaiting-judgments", 0)
     left = job.total - sum(counts.values())
-    if waiting:
-        jobs.set_state(db, job.id, "awaiting-judgments", reason=waiting_reason(waiting), at=at)
+    if said:
+        jobs.set_state(db, job.id, "stopped", reason=f"{_talks(len(said))} with the message of the user", at=at)
+    elif waiting:
+        users = talks.count_waiting(db, job.id)
+        jobs.set_state(db, job.id, "awaiting-judgments", reason=waiting_reason(waiting - users, users), at=at)
     elif left:
         jobs.set_state(db, job.id, "stopped", reason=f"outputs not made or judged yet: {left}", at=at)
     elif job.kind == "test-case":
@@ -233,3 +250,7 @@ def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ende
         conclude_job(db, engine=bench.engine, job=job, request=bench.request)
     if not (waiting or left):
         tell_asker(db, job.id, at=at)
+
+
+def _talks(number: int) -> str:
+    return "1 conversation can go on" if number == 1 else f"{number} conversations can go on"

@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.next_steps import SAVE_OUTPUTS, WORKS, argument
-from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store import jobs, records, runs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
 
@@ -27,8 +27,9 @@ async def ended(bench: Bench, job: Job) -> Job:
     """The job at its end, or with what it waits for; raises `BadInputError` or `InstrumentError` where nothing was scored."""
     engine = bench.engine
     counts = await engine.store.read_whole(lambda db: jobs.unit_counts(db, job.id))
-    if counts.get("awaiting-judgments"):
-        await set_state(engine, job, "awaiting-judgments", reason=waiting_reason(counts["awaiting-judgments"]))
+    if waiting := counts.get("awaiting-judgments"):
+        users = await engine.store.read_whole(lambda db: talks.count_waiting(db, job.id))
+        await set_state(engine, job, "awaiting-judgments", reason=waiting_reason(waiting - users, users))
     elif not counts.get("scored") and not counts.get("timed-out"):
         await _nothing_scored(engine, job)
     elif job.kind == "benchmark" and not await engine.store.read_whole(lambda db: runs.has_any(db, job.id)):

@@ -7,10 +7,18 @@ from functools import partial
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from minions_evals_mcp.domain.conversations import Conversation, Spoken, TalkFacts, Turn, exchanges
+from minions_evals_mcp.domain.conversations import (
+    OUTSIDE,
+    Conversation,
+    NextMessage,
+    Spoken,
+    TalkFacts,
+    Turn,
+    exchanges,
+)
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
-from minions_evals_mcp.domain.outcomes import Observed, TargetErrored, UnitKey, UserErrored
+from minions_evals_mcp.domain.outcomes import AwaitingUser, Observed, TargetErrored, UnitKey, UserErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
@@ -18,18 +26,20 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.judges.user_packets import user_packet_digest
 from minions_evals_mcp.models.registry import ModelRef, parse_model
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.conversations.user_checks import user_faults
 from minions_evals_mcp.store.talks import StoredConversation, TalkRow
 from minions_evals_mcp.targets.live import Converses, ModelTarget
 from minions_evals_mcp.targets.talks.modelled import ModelUser
+from minions_evals_mcp.targets.talks.outside import OutsideUser
 from minions_evals_mcp.targets.talks.scripted import ScriptedUser
-from minions_evals_mcp.targets.talks.talk import Player, Talk
+from minions_evals_mcp.targets.talks.talk import Player, Talk, Waits
 from minions_evals_mcp.world.units import UnitInWorld
 
-Players = Callable[[Conversation], Player]
-"""Opens whoever plays the user of a conversation."""
+Players = Callable[[Conversation, NextMessage | None], Player]
+"""Opens whoever plays the user of a conversation, with the message that was handed in for it, if any."""
 
 
 def players(engine: Engine, budget: Budget) -> Players:
@@ -37,9 +47,11 @@ def players(engine: Engine, budget: Budget) -> Players:
     return partial(_player, engine=engine, budget=budget)
 
 
-def _player(setup: Conversation, *, engine: Engine, budget: Budget) -> Player:
+def _player(setup: Conversation, handed_in: NextMessage | None, *, engine: Engine, budget: Budget) -> Player:
     if setup.player == "script":
         return ScriptedUser(setup)
+    if setup.player in OUTSIDE:
+        return OutsideUser(setup, handed_in)
     ref = player_model(engine, setup)
     client = Metered(ref.provider, partial(engine.models.client, ref), budget)
     return ModelUser(setup, client, ref.model, engine.config.call_timeout_s)
@@ -109,14 +121,14 @@ class Conversing:
 
     async def held(
         self, target: Converses, start: ConversationState, world: UnitInWorld | None = None
-    ) -> Observed | TargetErrored:
-        """The conversation as one output; what was said in an earlier start is not said again."""
+    ) -> Observed | TargetErrored | AwaitingUser:
+        """The conversation as one output, or that it waits for its user; what was said in an earlier start is not said again."""
         if world is not None and start.said.journal:
             world.session.take_up(start.said.journal)
         around = None if world is None else InWorld(world)
         said, setup = start.said, self.setup
         talk = Talk(
-            self.players(setup),
+            self.players(setup, said.next_message),
             partial(self._answered, target),
             partial(user_faults, setup, tools=frozenset() if world is None else world.tools),
             partial(self._keep, world=world),
@@ -133,7 +145,12 @@ class Conversing:
             seen=said.last,
             paid=said.player_cost,
         )
-        return await talk.held()
+        seen = await talk.held()
+        if not isinstance(seen, Waits):
+            return seen
+        if _as_json(talk.session) is None:
+            return TargetErrored("the agent's session holds what is not JSON: it cannot be kept until its user answers")
+        return AwaitingUser(user_packet_digest(self.key, start.attempt, talk.turns), setup.player)
 
     async def _answered(self, target: Converses, spoken: Spoken) -> Observed | TargetErrored:
         fields = self.case.fields

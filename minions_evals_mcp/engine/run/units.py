@@ -12,13 +12,14 @@ import anyio
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.conversations import exchanges, messages_of
+from minions_evals_mcp.domain.conversations import OUTSIDE, exchanges, messages_of
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
+    AwaitingUser,
     Ended,
     JudgeErrored,
     NotJudgeable,
@@ -62,8 +63,8 @@ if TYPE_CHECKING:
 
 TOGETHER = 50
 """How many units are judged and written in one go, where none of them has to wait for anything."""
-Seen = Observed | Skipped | TargetErrored | UserErrored
-"""An output, or why there is none."""
+Seen = Observed | Skipped | TargetErrored | UserErrored | AwaitingUser
+"""An output, or why there is none yet."""
 
 
 @frozen_type
@@ -251,15 +252,19 @@ def _checked_user(case: TestCase, seen: Seen) -> Seen:
     return recorded_verdict(case.conversation, seen, messages)
 
 
-async def _conversed(
-    bench: Bench, target: Target, unit: Unit, version: Record[PromptVersion] | None
-) -> Observed | TargetErrored | UserErrored | Skipped:
+async def _conversed(bench: Bench, target: Target, unit: Unit, version: Record[PromptVersion] | None) -> Seen:
     """The conversation of the case with the target; one that its user spoiled is had again, in a fresh world."""
     from minions_evals_mcp.engine.run import conversing  # noqa: PLC0415  few cases are conversations
 
     case = unit.measure.case
     if not isinstance(target, Converses):
         return Skipped(f"the case is a conversation, in which {bench.request.target} cannot take part")
+    if (
+        case.fields.conversation is not None
+        and case.fields.conversation.player in OUTSIDE
+        and not bench.judging.kept.waits
+    ):
+        return Skipped("the caller or a person plays its user, and no worker of a cluster waits for them")
     talking = conversing.Conversing(
         unit.key, case, version, bench.budget, bench.judging.kept, conversing.players(bench.engine, bench.budget)
     )
@@ -274,13 +279,13 @@ async def _conversed(
         start = ended
 
 
-Producing = Callable[..., Awaitable[Observed | TargetErrored]]
+Producing = Callable[..., Awaitable[Observed | TargetErrored | AwaitingUser]]
 """Has a target make its output; `world` is what it acts on, if anything."""
 
 
 async def _in_its_world(
     bench: Bench, target: Target, unit: Unit, produced: Producing, attempt: int = 1
-) -> Observed | TargetErrored | Skipped:
+) -> Observed | TargetErrored | AwaitingUser | Skipped:
     """Returns what the target makes of the case, in a fresh copy of the world that it acts on, if any."""
     case, world, attacks = unit.measure.case.fields, unit.measure.world, bench.request.attacks
     if world is None:
@@ -295,6 +300,8 @@ async def _in_its_world(
     attack = attacks[(unit.key.trial - 1) % len(attacks)] if attacks else None
     with unit_in_world(world, config.world_folder, clock=bench.engine.clock, unit=draws, attack=attack) as acted_on:
         seen = await produced(target.in_world(acted_on), world=acted_on)
+        if isinstance(seen, AwaitingUser):
+            return seen
         if isinstance(seen, TargetErrored):
             if seen.fatal or not acted_on.met_fault():
                 return seen

@@ -9,6 +9,7 @@ from typing import Literal
 
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
+    AwaitingUser,
     Ended,
     Failed,
     JudgeErrored,
@@ -104,7 +105,7 @@ def hushed_ending(ended: Ended) -> Ended:
             return replace(ended, reason=HIDDEN)
         case Passed() | Failed():
             return ended
-        case Awaiting():
+        case Awaiting() | AwaitingUser():
             return JudgeErrored(HIDDEN, fatal=True)
 
 

@@ -46,7 +46,8 @@ async def side_of(call: Call, run_id: str, digests: Collection[str]) -> str:
         return run_id
     for which in ("A", "B"):
         side = await get_run.stored_job(call.engine, f"{job.id}:{which}")
-        waiting = (await get_run.summary(call.engine, side.id, limit=10_000)).packets
+        summary = await get_run.summary(call.engine, side.id, limit=10_000)
+        waiting = [*summary.packets, *summary.user_packets]
         if any(packet.digest in digests for packet in waiting):
             return side.id
     return run_id

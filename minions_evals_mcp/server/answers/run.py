@@ -14,6 +14,7 @@ from minions_evals_mcp.engine.answers.run_summary import PassRateBounds, RunSumm
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.engine.licences.standing import JudgeStanding
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
+from minions_evals_mcp.judges.user_packets import HOW_TO_PLAY, UserPacket
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.presentation.next_steps import Tools
 from minions_evals_mcp.presentation.resuming import resume_line
@@ -49,7 +50,9 @@ def run_told(
     What is a person's to type names the store that was named.
     """
     page = slice(offset, offset + limit)
-    packets = summary.packets[page]
+    asked = [*summary.user_packets, *summary.packets][page]
+    packets = [packet for packet in asked if isinstance(packet, Packet)]
+    users = [packet for packet in asked if isinstance(packet, UserPacket)]
     return RunAnswer.of(
         summary,
         without={
@@ -57,6 +60,7 @@ def run_told(
             "workers",
             "lacks_model",
             "for_people",
+            "user_packets",
             "addressed_judge",
             "reused_judgments",
             "self_judged",
@@ -79,10 +83,10 @@ def run_told(
         audit=summary.audit and brief(summary.audit),
         user_errors=summary.user_errors
         and {**summary.user_errors.model_dump(mode="json"), "inWords": summary.user_errors.sentence},
-        instructions=in_tools(_instructions(packets, summary), store),
+        instructions=in_tools(_instructions(packets, users, summary), store),
         criteria=_criteria(packets),
-        packets=[_bare(packet, summary.for_people) for packet in packets],
-        waiting=len(summary.packets) + summary.more_packets,
+        packets=[*map(_user, users), *(_bare(packet, summary.for_people) for packet in packets)],
+        waiting=len(summary.packets) + len(summary.user_packets) + summary.more_packets,
         next=list(next_calls(summary, spec)),
     )
 
@@ -213,13 +217,20 @@ def _bare(packet: Packet, for_people: Collection[str]) -> Json:
     return {**own, **waits, "criterionIds": [criterion.criterion_id for criterion in packet.criteria]}
 
 
-def _instructions(packets: Sequence[Packet], summary: RunSummary) -> str:
+def _user(packet: UserPacket) -> Json:
+    """The request for a message of a user, with whom it waits for where that is a person."""
+    waits: Json = {"waitsFor": A_PERSON} if packet.player == "person" else {}
+    return {**packet.model_dump(mode="json", exclude={"player"}), **waits}
+
+
+def _instructions(packets: Sequence[Packet], users: Sequence[UserPacket], summary: RunSummary) -> str:
     """Returns what to do with the packets, and who is to do it."""
     callers = _callers(packets, summary)
     parts = (
+        HOW_TO_PLAY if any(packet.player == "caller" for packet in users) else "",
         callers[-1].instructions if callers else "",
         NO_MODEL if callers and summary.lacks_model else "",
-        FOR_A_PERSON if any(packet.digest in summary.for_people for packet in packets) else "",
+        FOR_A_PERSON if any(packet.digest in summary.for_people for packet in (*packets, *users)) else "",
         FOR_A_BASELINE if any(packet.wants_baseline for packet in packets) else "",
     )
     return " ".join(part for part in parts if part)
@@ -326,6 +337,8 @@ def recorded_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterat
 
 def _judged(summary: RunSummary) -> Iterator[str]:
     run = json.dumps(summary.run_id)
+    if any(packet.player == "caller" for packet in summary.user_packets):
+        yield f'submit_judgments {{"runId": {run}, "packets": [{{"digest": "…", "message": "…"}}]}}'
     if _callers(summary.packets, summary):
         yield (
             f'submit_judgments {{"runId": {run}, "judgedBy": "YOUR-ID", "packets":'

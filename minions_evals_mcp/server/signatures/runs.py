@@ -26,10 +26,12 @@ class Judgment(ToolArguments):
 
 
 class PacketAnswer(ToolArguments):
-    """All judgments of one request."""
+    """All judgments of one request, or the message of the user that it asks for."""
 
     digest: Annotated[str, Field(min_length=1, max_length=80)]
-    judgments: Annotated[list[Judgment], Field(min_length=1, max_length=100)]
+    judgments: Annotated[list[Judgment], Field(max_length=100)] = []
+    message: Annotated[str | None, Field(description="What the user says", max_length=20_000)] = None
+    leaves: Annotated[bool, Field(description="The user leaves")] = False
 
 
 class SubmitJudgments(ToolArguments):

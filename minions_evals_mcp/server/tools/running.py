@@ -26,7 +26,7 @@ from minions_evals_mcp.server.answers.run import run_told
 from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, cursor_of, part_of
 from minions_evals_mcp.server.answers.trial import trial_answer
 from minions_evals_mcp.server.edge.derived import DerivedArguments, Followed, Paged, Starting
-from minions_evals_mcp.server.session.background_runs import GRACE_S, Started
+from minions_evals_mcp.server.session.background_runs import GRACE_S, QUICK_S, Started
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.session.elicitation import can_be_asked, judged_by_person, resumed_run, run_of
@@ -155,7 +155,9 @@ async def run_answer(call: Call, job: getting.Job, shape: Shape, *, limit: int =
 
 def _more(summary: getting.Summary, until: int) -> bool:
     lists = (summary.failures, summary.unscored, summary.test_runs)
-    return len(summary.packets) + summary.more_packets > until or any(len(entries) > until for entries in lists)
+    return len(summary.packets) + len(summary.user_packets) + summary.more_packets > until or any(
+        len(entries) > until for entries in lists
+    )
 
 
 def whole_packets(answer: RunAnswer, shape: Shape, *, more: bool) -> CallToolResult:
@@ -176,7 +178,8 @@ def whole_packets(answer: RunAnswer, shape: Shape, *, more: bool) -> CallToolRes
 
 async def _packet_part(call: Call, job: getting.Job, digest: str, cursor: int) -> CallToolResult:
     summary = await getting.summary(call.engine, job.id, limit=10_000)
-    packet = next((packet for packet in summary.packets if packet.digest == digest), None)
+    waiting = (*summary.user_packets, *summary.packets)
+    packet = next((packet for packet in waiting if packet.digest == digest), None)
     if packet is None:
         raise NotFoundError(
             "judgment request", digest[:80], remedy=f'get_run {{"runId": "{job.id}"}} shows those that wait.'
@@ -212,9 +215,15 @@ async def submit_judgments(call: Call, arguments: SubmitJudgments) -> CallToolRe
                     )
                     for given in packet.judgments
                 ),
+                message="" if packet.leaves else packet.message,
             )
             for packet in arguments.packets
         ),
     )
     job = await submitting.run(call.engine, submission)
-    return await run_answer(call, await submitting.whole_run(call.engine, job), Shape(), limit=arguments.limit)
+    whole = await submitting.whole_run(call.engine, job)
+    going_on = await submitting.going_on(call.engine, submission, whole)
+    if going_on is not None:
+        await call.runs.begin(going_on.starting, max_cost_usd=going_on.max_cost_usd)
+        await call.runs.follow(whole, QUICK_S, call.report_progress)
+    return await run_answer(call, whole, Shape(), limit=arguments.limit)

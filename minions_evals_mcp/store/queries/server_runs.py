@@ -18,6 +18,14 @@ def record(db: Db, *, job_id: str, max_cost_usd: float | None, at: datetime) -> 
     append(db, Event(ASKED, "run", job_id, {"maxCostUsd": max_cost_usd}), at=at)
 
 
+def cap_of(db: Db, job_id: str) -> tuple[float | None] | None:
+    """The newest cap under which a server began the run; None where no server did."""
+    row = db.execute(
+        "SELECT detail FROM event WHERE subject_id = ? AND type = ? ORDER BY seq DESC LIMIT 1", (job_id, ASKED)
+    ).fetchone()
+    return None if row is None else (json.loads(row[0])["maxCostUsd"],)
+
+
 def left_open(db: Db, *, closed: str) -> list[tuple[Job, float | None]]:
     """The runs of servers that are under way, or stopped with that reason, oldest first, each with its cap.
 

@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, FailedReply, Reply
+from minions_evals_mcp.scoring.conversations.persona import instructions_of
 from minions_evals_mcp.targets.conversation import PromptTurns, chat_request
 from minions_evals_mcp.targets.live import why_failed
 from minions_evals_mcp.targets.talks.talk import Leaves, Says
@@ -38,26 +39,6 @@ def asked_of_player(instructions: str, messages: Sequence[Json]) -> list[Json]:
 def move_of(text: str) -> Says | Leaves:
     """What the user does by that reply of its model."""
     return Leaves("user") if STOP in text else Says(text.strip())
-
-
-def instructions_of(setup: Conversation) -> str:
-    """The person of a conversation, in words for the model that plays it."""
-    parts = [f"Goal: {setup.goal.strip()}"]
-    if setup.persona.strip():
-        parts.append(f"Who they are: {setup.persona.strip()}")
-    if setup.language is not None:
-        parts.append(f"They write in the language with the code {setup.language}, and in no other.")
-    if setup.knows:
-        facts = "\n".join(f"- {name}: {value}" for name, value in setup.knows.items())
-        parts.append(f"What they know, and tell when they are asked for it:\n{facts}")
-    if setup.withholds:
-        facts = "\n".join(f"- {one.fact}{_revealed_by(one.when)}" for one in setup.withholds)
-        parts.append(f"What they do not tell by themselves:\n{facts}")
-    return "\n".join(parts)
-
-
-def _revealed_by(when: str | None) -> str:
-    return " (never)" if when is None else f" (only once the assistant has said: {when.strip('/')})"
 
 
 @dataclass(slots=True, eq=False)

@@ -20,7 +20,7 @@ from minions_evals_mcp.scoring.nunjucks.templates import rendered
 from minions_evals_mcp.targets.exchange import TargetQuestion
 from minions_evals_mcp.targets.prompted import RenderedPrompt, Responder
 from minions_evals_mcp.targets.talks.modelled import asked_of_player, move_of
-from minions_evals_mcp.targets.talks.talk import Leaves, Says, Talk
+from minions_evals_mcp.targets.talks.talk import Leaves, Says, Talk, Waits
 
 INITIAL = "initialMessages"
 """The variable of a test that holds the messages with which its conversation begins."""
@@ -59,6 +59,7 @@ class SimulatedUser:
         ended = failed or await talk.ended_by()
         if calls.late is not None:
             return calls.late
+        assert not isinstance(ended, Waits), "a model answers at once"
         return ended if isinstance(ended, TargetErrored) else calls.whole(talk.messages)
 
     def _begun(self, variables: Json) -> Iterator[Json]:

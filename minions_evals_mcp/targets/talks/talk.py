@@ -47,6 +47,11 @@ class Leaves:
     ending: Ending
 
 
+@frozen_type
+class Waits:
+    """The player is asked what the user says next, and has not answered yet."""
+
+
 class Player(Protocol):
     """Whoever plays the user."""
 
@@ -55,7 +60,7 @@ class Player(Protocol):
         """What it has cost since it began."""
         ...
 
-    async def next_move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
+    async def next_move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | Waits | TargetErrored:
         """What the user does after those turns, or why that is not known; `messages` are all that were said."""
         ...
 
@@ -115,28 +120,31 @@ class Talk:
         """All that was said."""
         return (*self.before, *spoken(self.turns))
 
-    async def ended_by(self) -> Ending | TargetErrored:
-        """Has the turns that are left; why it ended, or why it could not go on."""
+    async def ended_by(self) -> Ending | TargetErrored | Waits:
+        """Has the turns that are left; why it ended, or why it does not go on."""
         while self.ended is None:
-            failed = await self._turn()
-            if failed is not None:
-                return failed
+            halted = await self._turn()
+            if halted is not None:
+                return halted
         return self.ended
 
-    async def held(self) -> Observed | TargetErrored:
-        """The conversation as one output, once it has ended, or why it could not be had."""
+    async def held(self) -> Observed | TargetErrored | Waits:
+        """The conversation as one output, once it has ended, or why it could not be had. One that waits is kept as far as it is."""
         ended = await self.ended_by()
         if isinstance(ended, TargetErrored):
+            return ended
+        if isinstance(ended, Waits):
+            await self.keep(self)
             return ended
         self.faults = self.faults or self.check(self.turns, self.ended, sound=len(self.turns))
         await self.keep(self)
         return self._whole()
 
-    async def _turn(self) -> TargetErrored | None:
-        """One turn; what is wrong where it could not be had."""
+    async def _turn(self) -> TargetErrored | Waits | None:
+        """One turn; why, where it could not be had."""
         over = len(self.turns) >= self.max_turns
         move = Leaves("max-turns") if over else await self.player.next_move(self.turns, self.messages)
-        if isinstance(move, TargetErrored):
+        if isinstance(move, TargetErrored | Waits):
             return move
         if isinstance(move, Leaves):
             self.ended = move.ending
