@@ -51,6 +51,7 @@ MISSING = "no such page"
 PAGES = {
     "overview": "/",
     "runs": "/runs",
+    "production": "/production",
     "benchmark": f"/benchmark?id={BENCHMARK}",
     "benchmark that never ran": f"/benchmark?id={IDLE}",
     "finished run": "/run?id=job5",
