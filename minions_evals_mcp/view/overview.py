@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.engine.answers.overview import read_overview
-from minions_evals_mcp.engine.answers.run_list import read_changes, read_runs
+from minions_evals_mcp.engine.answers.run_list import read_changes, read_facets, read_runs
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations.views.production import read_production
 from minions_evals_mcp.report.sentences import KIND_OF_RUN, STATE_SIGNS
@@ -17,7 +17,9 @@ from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.pages import page_lists
 from minions_evals_mcp.store.queries.pages.page_lists import RunFilter
 from minions_evals_mcp.store.queries.pages.production import count_judged_traces
+from minions_evals_mcp.store.queries.pages.run_terms import run_terms
 from minions_evals_mcp.view.parameters import engine_of, named, page_number
+from minions_evals_mcp.view.reading_cache import cached
 from minions_evals_mcp.view.rendering import part, rendered, unless_seen
 
 PAGE = 50
@@ -47,19 +49,23 @@ async def running(request: Request) -> Response:
 
 
 async def runs(request: Request) -> Response:
-    """The runs that fit what the address asks for, the newest first, with their number."""
+    """The runs that fit what the address asks for, the newest first, with their number and what they can be narrowed by."""
     engine, page = engine_of(request), page_number(request)
-    only = _asked(request)
+    expression, only = named(request, "q").strip(), _asked(request)
     lines = await read_runs(engine, skip=(page - 1) * PAGE, limit=PAGE, only=only)
+    found = await cached(request, "facets", partial(read_facets, only=only), only)
     subject = only.subject_id or ""
     titles = await engine.store.read(partial(report_units.titles, idents=[subject]))
-    query = {"of": subject, "kind": named(request, "kind"), "state": "".join(only.states[:1]), "q": only.text}
+    query = {
+        "of": subject, "version": only.version, "target": only.target, "kind": named(request, "kind"),
+        "state": "".join(only.states), "q": expression,
+    }  # fmt: skip
     of_traces = 0 if only.of_traces or query["kind"] else await engine.store.read(count_judged_traces)
     return rendered(
         "runs",
         runs=lines,
         changes=await read_changes(engine, lines),
-        total=await engine.store.read(partial(page_lists.count_runs, only=only)),
+        found=found,
         page=page,
         size=PAGE,
         query={name: value for name, value in query.items() if value},
@@ -74,9 +80,17 @@ def _asked(request: Request) -> RunFilter:
         raise BadInputError(f"there is no kind of run {kind[:40]!r}.", remedy=f"Choose {', '.join(kinds)}.")
     if state and state not in STATE_SIGNS:
         raise BadInputError(f"there is no state {state[:40]!r}.", remedy=f"Choose {', '.join(STATE_SIGNS)}.")
-    subject, text, of_traces = named(request, "of") or None, named(request, "q").strip(), kind == PRODUCTION
-    unsaid = None if subject or text else False  # who looks for one finds those of traces too
-    return RunFilter((state,) if state else (), subject, "" if of_traces else kind, text, of_traces or unsaid)
+    is_production, terms = kind == PRODUCTION, run_terms(named(request, "q"))
+    unsaid = None if named(request, "of") or terms else False  # who looks for one finds those of traces too
+    return RunFilter(
+        states=(state,) if state else (),
+        subject_id=named(request, "of") or None,
+        kind="" if is_production else kind,
+        version=named(request, "version"),
+        target=named(request, "target"),
+        terms=terms,
+        of_traces=is_production or unsaid,
+    )
 
 
 async def compare(request: Request) -> Response:

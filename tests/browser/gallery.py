@@ -51,11 +51,13 @@ MISSING = "no such page"
 PAGES = {
     "overview": "/",
     "runs": "/runs",
+    "production": "/production",
     "benchmark": f"/benchmark?id={BENCHMARK}",
     "benchmark that never ran": f"/benchmark?id={IDLE}",
     "finished run": "/run?id=job5",
     "run in progress": "/run?id=job11",
     "case": "/case?run=job5&at=1.1",
+    "case that passed": "/case?run=job1&at=1.1",
     "failures": "/failures",
     "outbox": "/outbox",
     "queue": "/judge",

@@ -80,8 +80,21 @@ def test_a_finished_config_stands_on_the_first_page_and_opens_to_the_cell(at: Ta
     click(at, f"{row} a")
     assert "scored most" in read(at, ".says")
     assert at.ask_page("document.querySelectorAll('table.matrix thead th').length") == 10
-    click(at, "table.matrix a.cell")
+    at.ask_page("document.querySelector('table.matrix a.cell').click()")
+    at.until("document.querySelector('#drawer').open")
+    assert "Capital of" in read(at, "#drawer h2")
+    assert read(at, "#drawer .glance").startswith("input")
+    first = read(at, "#drawer h2")
+    at.press("ArrowRight")
+    at.until(f"document.querySelector('#drawer h2').innerText !== {first!r}")
+    at.press("Escape")
+    at.until("!document.querySelector('#drawer').open")
+    assert at.ask_page("document.activeElement.matches('td:nth-child(3) a.cell')"), "back at the cell that was shown"
+    at.press("Enter")
+    at.until("document.querySelector('#drawer').open")
+    click(at, "[data-whole-case]")
     assert "Capital of" in read(at, "h1")
+    assert at.complaints() == []
 
 
 def test_every_way_is_there_by_key(at: Tab, home: str) -> None:

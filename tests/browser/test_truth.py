@@ -123,6 +123,20 @@ def test_sixty_steps_fit_one_screen_and_are_walked_by_keys(at: Tab, showing: dic
     assert at.complaints() == []
 
 
+@pytest.mark.parametrize("step", [17, 22, 24, 60])
+def test_the_outline_marks_the_step_of_the_address_also_where_it_is_folded_away(
+    at: Tab, showing: dict[str, str], step: int
+) -> None:
+    now = "[...document.querySelectorAll('.call.now')].map((one) => [one.dataset.step, one.checkVisibility()])"
+    at.go("about:blank")
+    at.go(f"{showing['long trajectory']}#step-{step}")
+    assert at.ask_page(now) == [[str(step), True]]
+    at.go(f"{showing['long trajectory']}#step-3")
+    at.until(f"JSON.stringify({now}) === '[[\"3\",true]]'")
+    at.ask_page(f"location.hash = '#step-{step}'")
+    at.until(f"JSON.stringify({now}) === '[[\"{step}\",true]]'")
+
+
 @pytest.mark.parametrize(
     ("page", "sentence"),
     [
@@ -174,6 +188,27 @@ def test_two_ticked_runs_are_compared_and_the_address_keeps_the_facets(at: Tab, 
     at.loads()
     assert "/comparison" in cast("str", at.ask_page("location.pathname"))
     assert "▼ regressed" in text_of(at, ".answer")
+
+
+def test_a_view_of_the_runs_is_saved_under_a_name_opened_again_and_removed(at: Tab, showing: dict[str, str]) -> None:
+    at.go(showing["cliff runs"])
+    at.ask_page("document.querySelector('#runs [name=q]').focus()")
+    at.type("score<0.68 -is:fall")
+    at.press("Enter")
+    at.until("location.search.includes('q=score') && document.querySelector('.save-view')")
+    shown = cast("int", at.ask_page("document.querySelectorAll('#runs tbody tr').length"))
+    at.ask_page("document.querySelector('.save-view input').focus()")
+    at.type("low")
+    at.press("Enter")
+    at.until("document.querySelector('.view')?.textContent === 'low'")
+    at.go(showing["cliff runs"])
+    at.ask_page("document.querySelector('.view').click()")
+    at.loads()
+    assert at.ask_page("document.querySelectorAll('#runs tbody tr').length") == shown
+    assert at.ask_page("document.querySelector('.view').getAttribute('aria-current')") == "true"
+    at.ask_page("document.querySelector('[data-gone]').click()")
+    assert at.ask_page("document.querySelectorAll('.view').length") == 0
+    assert at.complaints() == []
 
 
 def test_the_heads_of_columns_stay_in_sight(at: Tab, showing: dict[str, str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from minions_evals_mcp.engine.answers.names import version_names
@@ -24,6 +24,26 @@ def _runs(db: Db, *, skip: int, limit: int, only: RunFilter) -> list[PageRunLine
     lines = page_lists.run_lines(db, skip=skip, limit=limit, only=only)
     names = version_names(db, (run.version or None for run in lines))
     return [replace(run, version=names.get(run.version, run.version)) for run in lines]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacets:
+    """Of a list of runs, the values of each facet with their names and numbers, and how many runs fit."""
+
+    total: int
+    facets: dict[str, list[tuple[str, str, int]]]
+
+
+async def read_facets(engine: Engine, *, only: RunFilter) -> RunFacets:
+    """What the list can be narrowed by."""
+    return await engine.store.read(partial(_facets, only=only))
+
+
+def _facets(db: Db, *, only: RunFilter) -> RunFacets:
+    facets = page_lists.run_facets(db, only=only)
+    names = version_names(db, (value for value, _, _ in facets["version"]))
+    facets["version"] = [(value, names.get(value, value), runs) for value, _, runs in facets["version"]]
+    return RunFacets(page_lists.count_runs(db, only), facets)
 
 
 async def read_changes(engine: Engine, lines: Sequence[PageRunLine]) -> dict[str, PairReading]:

@@ -71,6 +71,7 @@
     target.removeAttribute("aria-busy");
     localised(target);
     progressed();
+    viewed();
     if (live.delete(target) && !target.querySelector("[data-live]")) location.reload(); // the run has ended
   });
   on("afterRequest", ({ target, pathInfo, xhr }) => { if (asked.get(target) === xhr && xhr.status !== 200) location.assign(pathInfo.finalRequestPath); });
@@ -102,6 +103,54 @@
     field.addEventListener("input", sift);
   }
 
+  // Views of the list of runs: an address under a name, kept by this browser.
+  const VIEWS = "runs:views";
+  const views = () => { try { return JSON.parse(localStorage.getItem(VIEWS)) ?? {}; } catch { return {}; } };
+  const made = (tag, text, about = {}) => Object.assign(document.createElement(tag), { textContent: text }, about);
+  const viewed = () => {
+    const place = by("[data-views]");
+    if (!place) return;
+    const address = new URL(location.href);
+    address.searchParams.delete("page");
+    const kept = views();
+    const parts = [];
+    for (const [name, query] of Object.entries(kept)) {
+      const link = made("a", name, { href: `/runs${query}`, className: "view" });
+      if (query === address.search) link.setAttribute("aria-current", "true");
+      const gone = made("button", "×", { type: "button", className: "gone" });
+      gone.setAttribute("aria-label", `remove the view ${name}`);
+      gone.dataset.gone = name;
+      parts.push(link, gone);
+    }
+    if (address.search && !Object.values(kept).includes(address.search)) {
+      const field = made("input", "", { type: "text", maxLength: 40, placeholder: "name of this view" });
+      field.setAttribute("aria-label", "name of this view");
+      const form = made("form", "", { className: "save-view" });
+      form.append(field, made("button", "Save view"));
+      parts.push(form);
+    }
+    place.replaceChildren(...parts);
+    place.hidden = !parts.length;
+  };
+  viewed();
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches(".save-view")) return;
+    event.preventDefault();
+    const address = new URL(location.href);
+    address.searchParams.delete("page");
+    const name = event.target.querySelector("input").value.trim();
+    if (!name) { event.target.querySelector("input").focus(); return; }
+    localStorage.setItem(VIEWS, JSON.stringify({ ...views(), [name]: address.search }));
+    viewed();
+  });
+  document.addEventListener("click", (event) => {
+    const name = event.target.closest("[data-gone]")?.dataset.gone;
+    if (name === undefined) return;
+    const { [name]: _gone, ...rest } = views();
+    localStorage.setItem(VIEWS, JSON.stringify(rest));
+    viewed();
+  });
+
   // Keys. What is typed into a field stays there.
   const writing = (at) => at.matches("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
   const rows = () => all("main tbody tr a[href], main ol.list > li a[href], main ul.list > li a[href], main .attention a.go")
@@ -130,7 +179,8 @@
     return went(fitting.find((one) => list.indexOf(one) > at) ?? fitting[0]);
   };
   const shownStep = () => {
-    const hash = by(".step-view article:target") ? location.hash : `#${by(".step-view .default")?.id}`;
+    // Not by `:target`: while the page is being loaded nothing is the target yet.
+    const hash = by(".step-view")?.querySelector(`[id="${CSS.escape(location.hash.slice(1))}"]`) ? location.hash : `#${by(".step-view .default")?.id}`;
     for (const one of all("[data-navigator] .call")) {
       const now = one.hash === hash;
       one.classList.toggle("now", now);
@@ -168,6 +218,50 @@
     event.preventDefault();
     opened();
   });
+
+  // The drawer: a cell of the matrix beside its neighbours, without leaving the matrix.
+  const drawer = by("#drawer");
+  let cell = null;
+  const drawn = async (link) => {
+    cell = link;
+    by("[data-whole-case]").href = link.href;
+    const answer = await fetch(link.href, { credentials: "same-origin" });
+    if (!answer.ok) { location.assign(link.href); return; }
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (cell !== link) return; // another cell was asked for meanwhile
+    const heading = page.querySelector("h1");
+    const title = Object.assign(document.createElement("h2"), { textContent: `${heading.textContent} · ${link.closest("table").tHead.rows[0].cells[link.closest("td").cellIndex].dataset.column}` });
+    const parts = [".glance", "[aria-labelledby=h-checks]", "#output", "[aria-labelledby=h-cause]"].map((one) => page.querySelector(one)).filter(Boolean);
+    for (const one of parts) { one.querySelectorAll(".beside").forEach((nav) => nav.remove()); for (const name of ["hx-boost", "hx-target", "hx-select", "hx-swap"]) one.removeAttribute(name); }
+    by(".drawn-case").replaceChildren(title, ...parts);
+    localised(by(".drawn-case"));
+    if (!drawer.open) drawer.showModal();
+    for (const step of [-1, 1]) by(`[data-beside-cell="${step}"]`).disabled = !besideCell(step);
+  };
+  const besideCell = (step) => {
+    const cells = all("a.cell", cell.closest("tr"));
+    return cells[cells.indexOf(cell) + step];
+  };
+  if (drawer) {
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest("a.cell");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      drawn(link);
+    });
+    drawer.addEventListener("click", (event) => {
+      const step = Number(event.target.closest("[data-beside-cell]")?.dataset.besideCell ?? 0);
+      if (step && besideCell(step)) drawn(besideCell(step));
+      if (event.target === drawer) drawer.close();
+    });
+    drawer.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step || writing(event.target) || event.target.matches("[type=radio]") || !besideCell(step)) return;
+      event.preventDefault();
+      drawn(besideCell(step));
+    });
+    drawer.addEventListener("close", () => cell?.focus());
+  }
 
   const KEYS = {
     "?": () => by("#keys").showModal(),

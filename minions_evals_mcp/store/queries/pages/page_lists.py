@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import OutboxRow
 from minions_evals_mcp.store.jobs import OF_TRACES
 from minions_evals_mcp.store.queries.pages.case_strip import unit_of
+from minions_evals_mcp.store.queries.pages.run_terms import ANYWHERE, TEXTS, RunTerm
 from minions_evals_mcp.store.rows import WHOLE
 
 _NEWEST = f"SELECT x.seq FROM benchmark_run x WHERE x.benchmark_id = m.id AND {WHOLE} ORDER BY x.ran_at DESC, x.seq DESC LIMIT 1"
@@ -60,7 +61,7 @@ _RUN = (
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """The runs that are listed: of those states, of that subject and kind, and with that text in title, version, target or key.
+    """Which runs are listed: of those states, that subject, kind, version and target, with that text, and for which all terms hold.
 
     `of_traces`: only those that judge production traces, or only the others.
     """
@@ -69,45 +70,64 @@ class RunFilter:
     subject_id: str | None = None
     kind: str = ""
     text: str = ""
+    version: str = ""
+    target: str = ""
+    terms: tuple[RunTerm, ...] = ()
     of_traces: bool | None = None
 
 
 ALL_RUNS = RunFilter()
-_WHERE = (
-    " WHERE (? = '[]' OR j.state IN (SELECT value FROM json_each(?))) AND (? IS NULL OR j.subject_id = ?)"
-    " AND (? = '' OR j.kind = ?) AND (? = '' OR instr(lower(coalesce(m.title, j.subject_id) || ' ' || j.key || ' ' || j.id || ' '"
-    " || coalesce(json_extract(j.spec, '$.request.promptVersionRef'), '') || ' '"
-    " || coalesce(json_extract(j.spec, '$.request.target'), '')), ?) > 0)"
-    f" AND (? IS NULL OR ? = ({OF_TRACES}))"
-)
+_FROM = " FROM job j LEFT JOIN minion m ON m.id = j.subject_id LEFT JOIN benchmark_run b ON b.id = j.id"
+FACETS = {
+    "of": "j.subject_id", "version": TEXTS["version"], "target": TEXTS["target"], "kind": "j.kind", "state": "j.state",
+}  # fmt: skip
+"""What a list of runs is narrowed by, and the SQL of its values."""
+MOST_VALUES = 40
 
 
 def run_lines(db: Db, *, skip: int, limit: int, only: RunFilter = ALL_RUNS) -> list[PageRunLine]:
     """The newest runs that fit, the newest first."""
-    rows = db.execute(f"{_RUN}{_WHERE} ORDER BY j.created_at DESC, j.id LIMIT ? OFFSET ?", (*_asked(only), limit, skip))
+    where, parameters = _where(only)
+    rows = db.execute(f"{_RUN}{where} ORDER BY j.created_at DESC, j.id LIMIT ? OFFSET ?", (*parameters, limit, skip))
     return [_run_line(*row) for row in rows]
 
 
 def count_runs(db: Db, only: RunFilter = ALL_RUNS) -> int:
     """The number of runs that fit."""
-    query = f"SELECT count(*) FROM job j LEFT JOIN minion m ON m.id = j.subject_id{_WHERE}"
-    return db.execute(query, _asked(only)).fetchone()[0]
+    where, parameters = _where(only)
+    return db.execute(f"SELECT count(*){_FROM}{where}", parameters).fetchone()[0]
 
 
-def _asked(only: RunFilter) -> tuple[str | bool | None, ...]:
-    states, text = json.dumps([*only.states]), only.text.lower()
-    return (
-        states,
-        states,
-        only.subject_id,
-        only.subject_id,
-        only.kind,
-        only.kind,
-        text,
-        text,
-        only.of_traces,
-        only.of_traces,
+def run_facets(db: Db, *, only: RunFilter) -> dict[str, list[tuple[str, str, int]]]:
+    """For each facet its values with their names and numbers of runs, were nothing else chosen of it; the most frequent first."""
+    return {facet: _values(db, facet, only) for facet in FACETS}
+
+
+def _values(db: Db, facet: str, only: RunFilter) -> list[tuple[str, str, int]]:
+    open_ = {"of": "subject_id", "state": "states"}.get(facet, facet)
+    where, parameters = _where(replace(only, **{open_: getattr(ALL_RUNS, open_)}))
+    name = "coalesce(m.title, j.subject_id)" if facet == "of" else FACETS[facet]
+    rows = db.execute(
+        f"SELECT {FACETS[facet]} AS value, max({name}), count(*) AS runs{_FROM}{where} GROUP BY value HAVING value <> ''"
+        " ORDER BY runs DESC, value LIMIT ?",
+        (*parameters, MOST_VALUES),
     )
+    return [(value, title, runs) for value, title, runs in rows]
+
+
+def _where(only: RunFilter) -> tuple[str, tuple[str | float, ...]]:
+    terms = list(only.terms)
+    if only.states:
+        terms.append(RunTerm("j.state IN (SELECT value FROM json_each(?))", (json.dumps([*only.states]),)))
+    asked = (("of", only.subject_id), ("kind", only.kind), ("version", only.version), ("target", only.target))
+    terms += [RunTerm(f"{FACETS[facet]} = ?", (value,)) for facet, value in asked if value]
+    if only.text:
+        terms.append(RunTerm(f"instr(lower({ANYWHERE}), ?) > 0", (only.text.lower(),)))
+    if only.of_traces is not None:
+        terms.append(RunTerm(f"? = ({OF_TRACES})", (only.of_traces,)))
+    if not terms:
+        return "", ()
+    return " WHERE " + " AND ".join(term.sql for term in terms), tuple(one for term in terms for one in term.parameters)
 
 
 def in_order(db: Db, *, idents: Sequence[str]) -> list[str]:
