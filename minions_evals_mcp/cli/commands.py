@@ -86,7 +86,7 @@ SUITE_COMMANDS = {
 }
 SHOWN = {
     "Start": ("init", "demo", "doctor", "mcp"),
-    "Run": ("run", "watch", "eval", "score", "world"),
+    "Run": ("run", "eval", "score", "world"),
     "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
     "Decide": ("audit", "suite", "compare", "approve", "lift", "prompt"),
     "People": ("judge", "people"),
@@ -154,7 +154,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         ),
     ),
     "db": ("Maintain the store: check, back up, salvage, path.", DB_COMMANDS),
-    "suite": ("Make a suite of what you have.", SUITE_COMMANDS),
+    "suite": ("Make a suite of what you have, or run one at each change.", {**SUITE_COMMANDS, **_under("watch")}),
     "world": ("Mock, record or replay the tools that an agent uses.", WORLD_COMMANDS),
     "mcp": (
         "Register the MCP server with your host, such as Claude Code.",
