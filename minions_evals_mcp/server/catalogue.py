@@ -85,7 +85,7 @@ Errors: unknown id, no output, reused key.""",
         "runs", "Run a benchmark", "run_benchmark", runs.RunAnswer, "running:run_benchmark", reach="judges",
         search="regression test an agent or prompt; eval suite; measure quality",
         description="""\
-Judges every active case of a benchmark. Rules: the verdict within 10 s; else poll get_run.
+Judges every active case of a benchmark. Rules: the verdict within 10 s, else poll get_run.
 Use: to measure a version. Stored outputs anew: rejudgeRunId.
 Not: two versions (compare_prompt_versions).
 Costs: model calls for llm and targets. judge=caller needs no key.
@@ -197,7 +197,7 @@ Errors: another process works on it; unknown runId.""",
         "runs", "Hand in judgments", runs.SubmitJudgments, runs.RunAnswer, "running:submit_judgments",
         search="hand in LLM judge scores",
         description="""\
-Submits your scores for a run with judge=caller, or your messages as the user of its conversations; returns the next requests.
+Submits your scores for a run with judge=caller, or your messages as the user of its conversations. Returns the next requests.
 Use: a score within range and a rationale quoting the output, for every criterion of a request. A message where it asks for one.
 Not: to change a judgment: a request is judged once. Judging your own output marks the run selfJudged.
 Costs: nothing; a message has the target answer.

@@ -223,6 +223,7 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/agreement": ({}, {"run": "run-human"}),
     "/label": ({},),
     "/judge": ({}, {"run": "run-human"}),
+    "/play": ({"runId": "run-human", "digest": "d", "message": "hi"},),
     "/page.css": ({},),
     "/page.js": ({},),
     "/theme.js": ({},),

@@ -46,12 +46,16 @@ GIVEN: dict[str, list[Json]] = {
     "plan_benchmark": [{"benchmarkId": WHOLE["benchmark"]}],
     "get_statistics": [{"testCaseId": WHOLE["test-case"]}, {"promptId": WHOLE["prompt"]}, {"branchId": WHOLE["test-branch"]}],
     "get_record": [{"id": WHOLE["test-case"]}],
-    "approve_prompt_version": [{"promptVersionRef": WHOLE["prompt-version"], "comparisonId": WHOLE["prompt-comparison"]}],
+    "approve_prompt_version": [
+        {"promptVersionRef": WHOLE["prompt-version"], "comparisonId": WHOLE["prompt-comparison"]},
+        {"promptVersionRef": WHOLE["prompt-version"], "benchmarkIds": [WHOLE["benchmark"]]},
+    ],
+    "suite_from_traces": [{"agentId": "desk", "accept": [WHOLE["test-case"]]}],
 }  # fmt: skip
 """For each tool calls that name records, between them in every argument that does."""
 OF_RUNS = {("classify_failure", "id")}
 """A run by its beginning is that run everywhere, as `get_run` has it."""
-RULED = {("approve_prompt_version", "comparisonId")}
+RULED = {("approve_prompt_version", "comparisonId"), ("approve_prompt_version", "benchmarkIds")}
 """Refused by a hard rule, whose sentence names what is missing."""
 
 
@@ -134,7 +138,8 @@ def test_every_argument_that_names_records_is_tried() -> None:
 
 ID_LIKE = ("Id", "Ids", "Ref", "version")
 NO_RECORD = {
-    "skillId": "a skill is no record that begins so", "fromAgentId": "an agent's own name", "runId": "a run: its beginning will do",
+    "skillId": "a skill is no record that begins so", "fromAgentId": "an agent's own name", "agentId": "as fromAgentId",
+    "runId": "a run: its beginning will do",
     "rejudgeRunId": "as runId", "compareRunId": "as runId", "runIds": "as runId", "subjectId": "not an argument",
 }  # fmt: skip
 

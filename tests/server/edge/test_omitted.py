@@ -26,6 +26,7 @@ LEAST: dict[str, Json] = {
     "try_version": {"benchmarkId": "b", "version": "v2", "waitSeconds": 1},
     "classify_failure": {"id": "k"},
     "promote_failure": {"id": "a-c0"},
+    "suite_from_traces": {"agentId": "agent"},
     "detect_trend": {"benchmarkId": "b"},
     "audit_benchmark": {"benchmarkId": "b"},
     "plan_benchmark": {"benchmarkId": "b"},
