@@ -339,7 +339,7 @@ class ApprovalFamily(Value):
 class Approval(Fields):
     """A decision on a prompt version, with the comparison that it rests on.
 
-    `family`: all benchmarks on which the version had been compared with the current one by then; they were decided together.
+    `family`: all benchmarks on which the version had been compared with the current one by then, decided together.
     """
 
     slug: ClassVar[str] = "approval"

@@ -27,7 +27,7 @@ class Request(Value):
     prompt_version_ref: Annotated[VersionId, Field(description="The prompt version"), NAME_SAYS_IT]
     comparison_id: Annotated[
         ComparisonId | None,
-        Field(description="The evidence; else the strongest comparison"),
+        Field(description="The evidence, else the strongest comparison"),
         More("The comparison that it rests on (default: the strongest that has the version against the current one)."),
     ] = None
     benchmark_ids: Annotated[

@@ -139,9 +139,9 @@ Errors: the run passed; unknown id; corrected changes nothing.""",
         search="test suite from production logs, failure clusters",
         description="""\
 Reads an agent's production traces: failures by kind with sizes, and draft cases whose checks fail the trace.
-Use: reader rules; or caller: read the traces it returns, send notes. Then accept drafts.
+Use: reader rules. Or caller: read the traces it returns, send notes. Then accept drafts.
 Not: one known failure (promote_failure).
-Costs: nothing; personal data is masked.
+Costs: nothing. Personal data is masked.
 Errors: no trace of that agent.""",
     ),
     "detect_trend": ToolEntry(

@@ -13,13 +13,12 @@ from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.agreement import NothingAgreedError, judges_agreement
 from minions_evals_mcp.engine.people.draws import DRAWN, draw_labels
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, JudgeQuestion, hand_in, next_question, question_of
-from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BusyError, ConflictError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.rationales import weakness
 from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.report.named_store import in_store
-from minions_evals_mcp.view.parameters import engine_of, form_of, named, required, signed_in
+from minions_evals_mcp.view.parameters import engine_of, form_of, named, person_of, required, signed_in
 from minions_evals_mcp.view.playing import play_form
 from minions_evals_mcp.view.rendering import rendered
 
@@ -54,8 +53,7 @@ async def judged(request: Request) -> Response:
     packet = await question_of(engine, run_id, digest)
     if packet is None:
         return rendered("judged_already", status=409, run=run, after=digest)
-    token = form.get("personToken", "").strip() or signed_in(request).token(request)
-    speaker = engine.speaker if engine.speaker.is_person else await person_with_token(engine, token)
+    speaker, token = await person_of(request, form)
     wrong, judgments = _read(packet, form)
     if speaker is None:
         wrong["personToken"] = "A person judges here: give your token (minions-evals people add NAME prints one)."
@@ -70,7 +68,7 @@ async def judged(request: Request) -> Response:
         return _form(packet, request, run=run, form=form, wrong=wrong, status=400)
     query = urlencode({name: value for name, value in (("run", run or ""), ("after", digest), ("kept", "1")) if value})
     following = RedirectResponse(f"/judge?{query}", 303)
-    if token and speaker is not engine.speaker:
+    if token:
         signed_in(request).keep(request, following, token)
     return following
 

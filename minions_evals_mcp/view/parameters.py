@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
+from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.view.signed_in import SignedIn
 
@@ -62,3 +65,12 @@ async def form_of(request: Request) -> dict[str, str]:
     except ValueError:
         raise BadInputError("that is no form of ours.", remedy="Start from the overview.") from None
     return dict(pairs)
+
+
+async def person_of(request: Request, form: Mapping[str, str]) -> tuple[Speaker | None, str]:
+    """Who hands the form in: the page's own person, else whose token was given or is held; with the token to hold from now on."""
+    speaker = engine_of(request).speaker
+    if speaker.is_person:
+        return speaker, ""
+    token = form.get("personToken", "").strip() or signed_in(request).token(request)
+    return await person_with_token(engine_of(request), token), token

@@ -11,13 +11,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.engine.people.judge_queue import UserQuestion, say, user_of
-from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.engine.run.run_benchmark import Started, silent
 from minions_evals_mcp.errors import BadInputError, BusyError, ConflictError, EvalsError
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission
 from minions_evals_mcp.operations.submit_judgments import going_on
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.view.parameters import engine_of, form_of, signed_in
+from minions_evals_mcp.view.parameters import engine_of, form_of, person_of, signed_in
 from minions_evals_mcp.view.rendering import rendered
 from minions_evals_mcp.view.runs_again import Start
 
@@ -44,8 +43,7 @@ async def said(request: Request) -> Response:
     question = await user_of(engine, run_id, digest)
     if question is None:
         return rendered("judged_already", status=409, run=run, after=digest)
-    token = form.get("personToken", "").strip() or signed_in(request).token(request)
-    speaker = engine.speaker if engine.speaker.is_person else await person_with_token(engine, token)
+    speaker, token = await person_of(request, form)
     message = "" if form.get("leaves") else form.get("message", "").strip()
     wrong = "" if message or form.get("leaves") else "Write what this person says next, or end the conversation."
     if speaker is None:
@@ -59,7 +57,7 @@ async def said(request: Request) -> Response:
     except (BadInputError, BusyError) as error:
         return play_form(question, request, run=run, typed=message, wrong=f"Nothing was kept: {error}", status=400)
     following = RedirectResponse(await _following(request, job, AnsweredPacket(digest=digest, message=message)), 303)
-    if token and speaker is not engine.speaker:
+    if token:
         signed_in(request).keep(request, following, token)
     return following
 

@@ -46,7 +46,7 @@ class Request(Value):
     ] = 2000
     reader: Annotated[
         Literal["rules", "caller", "model"],
-        Field(description="caller: returns traces; read them, then send notes"),
+        Field(description="caller: read the traces it returns, then send notes"),
         More("Who reads the traces: rules (no key), the caller (you send notes), or the judge model."),
     ] = "rules"
     notes: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from mcp_types import CallToolResult
@@ -95,14 +95,18 @@ async def _verdict(call: Call, comparison_id: str) -> dict[str, object]:
 
 
 def _changed(cases: JsonValue) -> list[Json]:
-    """The cases that changed, those that changed alike together, without titles that are their ids."""
-    alike: dict[str, tuple[Json, list[str]]] = {}
+    """The cases that changed, those that changed alike together; their titles in the same order, unless all are the ids."""
+    alike: dict[str, list[Json]] = {}
     for case in cases if isinstance(cases, list) else []:
         assert isinstance(case, dict)
         said = {name: value for name, value in case.items() if name not in {"testCaseId", "title"}}
-        titled = case["testCaseId"] if case["title"] == case["testCaseId"] else f"{case['testCaseId']}: {case['title']}"
-        alike.setdefault(json.dumps(said), (said, []))[1].append(str(titled))
-    return [{"testCaseIds": [*idents], **said} for said, idents in alike.values()]
+        alike.setdefault(json.dumps(said), []).append(case)
+    return [_together(json.loads(said), several) for said, several in alike.items()]
+
+
+def _together(said: Json, cases: Sequence[Json]) -> Json:
+    idents, titles = [case["testCaseId"] for case in cases], [case["title"] for case in cases]
+    return {"testCaseIds": idents, **({} if titles == idents else {"titles": titles}), **said}
 
 
 def _sealed(verdict: SealedVerdict) -> dict[str, object]:

@@ -154,19 +154,11 @@ def _failures(summary: RunSummary, page: slice) -> list[Json]:
 
 
 def _unscored(summary: RunSummary, page: slice) -> list[Json]:
-    """The units without a verdict, each reason said once."""
-    lines = [
-        {
-            **line.model_dump(mode="json"),
-            "reason": in_tools(line.reason),
-            "testRunId": f"{line.test_case_id}/{line.trial}",
-        }
-        for line in summary.unscored[page]
-    ]
+    """The units without a verdict, each reason said once; the number of a trial only where there are several."""
     has_trials = any(line.trial > 1 for line in summary.unscored)
-    dropped = {"testRunId"} if has_trials else {"testRunId", "trial"}
-    told = once(map(compact_object, lines), "testCaseId")
-    return [{name: line[name] for name in line if name not in dropped} for line in told]
+    lines = [{**line.model_dump(mode="json"), "reason": in_tools(line.reason)} for line in summary.unscored[page]]
+    shown = lines if has_trials else [{name: line[name] for name in line if name != "trial"} for line in lines]
+    return once(map(compact_object, shown), "testCaseId")
 
 
 UNSAID = (("expectedOutputs", None), ("trial", 1))

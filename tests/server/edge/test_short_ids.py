@@ -14,8 +14,8 @@ from minions_evals_mcp.engine.context import open_engine, uuid4
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.edge.compact import compacted, short_part, short_run
 from minions_evals_mcp.server.session.opened import ServerSession
-from tests.shared.server.hosts import EVERYTHING, Host, part, rows, suite
-from tests.workshop import config_in
+from tests.shared.server.hosts import EVERYTHING, Host, hosted, part, rows, suite
+from tests.workshop import Json, config_in
 
 UNIT = re.compile(r"[0-9a-f]{8}:1\.1")
 
@@ -61,3 +61,32 @@ def test_empty_parts_go_and_three_digits_stay() -> None:
     whole = uuid4()
     assert short_part(f"{whole}:12.3", whole) == f"{whole[:8]}:12.3"
     assert short_part("nightly:12.3", "nightly") == "nightly:12.3"
+
+
+async def test_cases_that_changed_alike_are_named_by_their_ids_with_their_titles_beside(tmp_path: Path) -> None:
+    async with hosted(config_in(tmp_path)) as host:
+        records = cast("list[Json]", suite(12, bad=0))
+        for record in records:
+            if record["type"] == "test-case":
+                record["title"] = f"Case {record['id']}"
+        outputs = [
+            {
+                **record,
+                "id": f"{record['id']}/{version}",
+                "fields": {**part(record, "fields"), "promptVersionRef": version, "outputs": {"output": said}},
+            }
+            for version, said in (("v1", "bad"), ("v2", "good"))
+            for record in records
+            if record["type"] == "agent-run"
+        ]  # fmt: skip
+        versions = [
+            {"id": f"v{number}", "type": "prompt-version", "fields": {"content": f"{number}", "versionNumber": number, "promptId": "p"}}
+            for number in (1, 2)
+        ]  # fmt: skip
+        await host.call("save_records", records=[*versions, *records, *outputs])
+        made = await host.call("compare_prompt_versions", benchmarkId="b", versionA="v1", versionB="v2", waitSeconds=50)
+    (gained,) = rows(part(made, "comparison"), "better")
+    idents = cast("list[str]", gained["testCaseIds"])
+    assert set(idents) <= {f"c{number}" for number in range(12)}
+    assert gained["titles"] == [f"Case {ident}" for ident in idents]
+    assert (gained["scoreA"], gained["scoreB"], gained["flipped"]) == (0, 1, "gained")

@@ -124,7 +124,7 @@ def _where(only: RunFilter) -> tuple[str, tuple[str | float, ...]]:
     if only.text:
         terms.append(RunTerm(f"instr(lower({ANYWHERE}), ?) > 0", (only.text.lower(),)))
     if only.of_traces is not None:
-        terms.append(RunTerm(f"? = ({OF_TRACES})", (only.of_traces,)))
+        terms.append(RunTerm(OF_TRACES if only.of_traces else f"NOT ({OF_TRACES})", ()))
     if not terms:
         return "", ()
     return " WHERE " + " AND ".join(term.sql for term in terms), tuple(one for term in terms for one in term.parameters)
