@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from cyclopts import App, CycloptsError, Group, MissingArgumentError, UnknownOptionError
+from cyclopts import App, CoercionError, CycloptsError, Group, MissingArgumentError, UnknownOptionError
 
 from minions_evals_mcp.cli.commands import ABOUT, COMMANDS, GROUP_OF, NOUNS, ORDER, SHOWN
 from minions_evals_mcp.cli.helping import Help
@@ -86,6 +86,14 @@ def _noun(name: str, arguments: list[str], place: int | None) -> App:
     return noun
 
 
+MOMENTS = {
+    "AwareDatetime": "a time with its zone, such as 2026-11-01T00:00:00Z",
+    "datetime": "a time, such as 2026-11-01T00:00:00Z",
+    "date": "a date, such as 2026-11-01",
+}
+"""What an option of such a type takes."""
+
+
 def _usage(error: CycloptsError, arguments: list[str]) -> BadInputError:
     """A command line that does not fit, and where its form is shown."""
     known = {*COMMANDS, *NOUNS, *(verb for _, verbs in NOUNS.values() for verb in verbs)}
@@ -108,7 +116,15 @@ def _usage(error: CycloptsError, arguments: list[str]) -> BadInputError:
         if option.startswith("--"):
             return BadInputError(f"{' '.join(words)}: {option} is missing.", remedy=form)
         return _without_id(words, arguments) or BadInputError(str(error), remedy=form)
-    return BadInputError(str(error), remedy=form)
+    return BadInputError(_of_time(error) or str(error), remedy=form)
+
+
+def _of_time(error: CycloptsError) -> str:
+    """What is said of a moment or a day that cannot be read; empty for any other error."""
+    kind = getattr(error.target_type, "__name__", str(error.target_type)) if isinstance(error, CoercionError) else ""
+    if not isinstance(error, CoercionError) or error.token is None or kind not in MOMENTS:
+        return ""
+    return f"{error.token.keyword}: {error.token.value!r} is not {MOMENTS[kind]}."
 
 
 def _without_id(words: list[str], arguments: list[str]) -> BadInputError | None:

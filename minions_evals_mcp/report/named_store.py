@@ -13,8 +13,10 @@ from minions_evals_mcp.presentation.next_steps import Terminal, in_terms
 
 OPTION = "--db"
 _STORELESS = "demo|init|pick|score"
+_NOUNS = "data|db|mcp|people|prompt|suite|world"
+"""Words behind which the verb stands; a test holds them against the commands that there are."""
 _COMMAND = late(
-    rf"\bminions-evals (?!(?:{_STORELESS})\b)(?:(?:data|db|people|prompt) )?[a-z][a-z-]*\b(?! --help)(?![^`\n;,]*? {OPTION} )"
+    rf"\bminions-evals (?!(?:{_STORELESS})\b)(?:(?:{_NOUNS}) )?[a-z][a-z-]*\b(?! --help)(?![^`\n;,]*? {OPTION} )"
 )
 
 

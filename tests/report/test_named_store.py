@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from minions_evals_mcp.cli.commands import NOUNS
 from minions_evals_mcp.report.named_store import in_store, named_store
 
 STORE = Path("my evals.db")
@@ -25,6 +26,11 @@ STORE = Path("my evals.db")
 def test_each_command_names_the_store_behind_its_verb(text: str, typed: str) -> None:
     assert in_store(text, STORE) == typed
     assert in_store(text, None) == text
+
+
+@pytest.mark.parametrize(("noun", "verb"), [(noun, verb) for noun, (_, verbs) in NOUNS.items() for verb in verbs])
+def test_the_store_stands_behind_the_verb_of_every_noun(noun: str, verb: str) -> None:
+    assert in_store(f"minions-evals {noun} {verb} X", STORE) == f"minions-evals {noun} {verb} --db 'my evals.db' X"
 
 
 @pytest.mark.parametrize(
