@@ -62,7 +62,7 @@ async def test_pages_show_judged_traces_where_no_benchmark_ever_ran(tmp_path: Pa
         assert "minions-evals init" not in home  # the ways to start are for who has nothing yet
         assert "No benchmark has run yet" not in failures
         assert "3 of 14 judged traces failed." in failures
-        assert "Without 14 runs that judged production traces" in runs
+        assert "Not listed: 14 runs that judged production traces" in runs
         assert "otel:" not in runs
         each = (await client.get("/runs?kind=production")).text
         assert "desk: Where is parcel 1?" in each

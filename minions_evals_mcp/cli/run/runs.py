@@ -37,7 +37,7 @@ async def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = 
         return 0
     if of_traces:
         runs_words = f"{of_traces} {'run that judged a production trace' if of_traces == 1 else 'runs that judged production traces'}"
-        tell(as_typed(f"Without {runs_words}: `minions-evals live --once`\n"))
+        tell(as_typed(f"Not listed: {runs_words}. `minions-evals live --once` shows them.\n"))
     if not lines and of_traces:
         return 0
     if not lines:

@@ -33,7 +33,7 @@ def test_live_shows_rates_causes_and_the_newest_failing_and_runs_name_no_trace(t
     assert "Says where (0 of 1)" in told.out
     assert "1 of 2 judged traces passed" in desk.ran(EVALS, "live", "--once", "--tag", "eu").out
     listed = desk.ran(EVALS, "runs").out
-    assert "Without 4 runs that judged production traces: `minions-evals live --once`" in listed
+    assert "Not listed: 4 runs that judged production traces. `minions-evals live --once` shows them." in listed
     assert "otel:" not in listed
     assert len(json.loads(desk.ran(EVALS, "runs", "--json").out)["runs"]) == 4
 
