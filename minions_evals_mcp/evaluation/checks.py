@@ -19,7 +19,7 @@ from minions_evals_mcp.evaluation.code_version import source_digest, whole_sourc
 from minions_evals_mcp.interop.score_rows import read_assertion
 from minions_evals_mcp.scoring.assertions.check_scores import RUBRIC
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
-from minions_evals_mcp.scoring.assertions.table import KINDS, vet
+from minions_evals_mcp.scoring.assertions.table import kind_of, vet
 from minions_evals_mcp.scoring.checks import OwnVerdict
 from minions_evals_mcp.targets.function.messages import plain_json
 from minions_evals_mcp.targets.function.task import function_name
@@ -116,7 +116,7 @@ class Checks:
     def _assertion(self, check: Check, expected: JsonValue, number: int) -> Assertion:
         match check:
             case str():
-                kind = KINDS.get(check.removeprefix(NEGATION))
+                kind = kind_of(check.removeprefix(NEGATION))
                 return Assertion(type=check, value=None if kind is not None and kind.stands_alone else expected)
             case Rubric():
                 return _as_set(check) if self.grades_rubrics else self._ungraded(check)

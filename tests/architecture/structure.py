@@ -18,7 +18,7 @@ from types import FrameType
 
 import anyio
 
-from minions_evals_mcp.scoring.assertions.table import KINDS
+from minions_evals_mcp.scoring.assertions.table import NAMES
 from tests.architecture.test_rooms import imports
 from tests.shared.server.hosts import hosted, suite
 from tests.workshop import config_in
@@ -89,7 +89,7 @@ def naming_check_types() -> list[str]:
         path
         for path, tree in trees().items()
         if not path.startswith("minions_evals_mcp/scoring/assertions/")
-        and any(isinstance(node, ast.Constant) and node.value in KINDS for node in ast.walk(tree) if _is_text(node))
+        and any(isinstance(node, ast.Constant) and node.value in NAMES for node in ast.walk(tree) if _is_text(node))
     ]
 
 

@@ -8,7 +8,7 @@ import anyio.to_thread
 import pytest
 
 from minions_evals_mcp.domain.records import TYPES
-from minions_evals_mcp.scoring.assertions.table import KINDS
+from minions_evals_mcp.scoring.assertions.table import NAMES
 from tests.reference.__main__ import FOLDER
 from tests.reference.assertion_examples import EXAMPLES, UNTRIED
 from tests.reference.pages import PAGES, meanings
@@ -38,7 +38,7 @@ def test_every_field_of_every_record_has_a_meaning_and_no_other() -> None:
 
 
 def test_every_assertion_type_has_an_example() -> None:
-    assert EXAMPLES.keys() == KINDS.keys()
+    assert EXAMPLES.keys() == {*NAMES}
 
 
 async def test_each_example_passes_and_fails_as_its_page_says(at: Terminal, server: Server) -> None:

@@ -21,7 +21,7 @@ from minions_evals_mcp.cli.commands import COMMANDS, GROUP_OF, NOUNS
 from minions_evals_mcp.crashes import EXIT_CODE
 from minions_evals_mcp.domain.records import ASKED, DEFINITIONS, RECORDED, RESULTS
 from minions_evals_mcp.messages.payloads import KINDS as MESSAGES
-from minions_evals_mcp.scoring.assertions.table import KINDS
+from minions_evals_mcp.scoring.assertions.table import NAMES, kind_of
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.graphql.schema import graphql_schema
 from tests.reference.assertion_examples import EXAMPLES, UNTRIED, Json
@@ -121,12 +121,14 @@ def assertions() -> str:
         "An assertion is `{type, value, threshold, weight, metric, transform}`; only `type` is needed by all. `not-` before a type"
         " turns its verdict round. The examples are rows as `minions-evals score` takes them; each is tried by a test."
     )
-    return page("Assertions", lead, *(_assertion(name) for name in KINDS))
+    return page("Assertions", lead, *(_assertion(name) for name in NAMES))
 
 
 def _assertion(name: str) -> str:
     example = EXAMPLES[name]
-    lines = [f"## {name}", flowing(inspect.getdoc(KINDS[name].check) or ""), _json({"type": name, **example.assertion})]
+    kind = kind_of(name)
+    assert kind is not None
+    lines = [f"## {name}", flowing(inspect.getdoc(kind.check) or ""), _json({"type": name, **example.assertion})]
     if name not in UNTRIED:
         lines.append(f"- passes: {_code(example.passes)}\n- fails: {_code(example.fails)}")
     return "\n\n".join(lines)

@@ -27,7 +27,7 @@ from minions_evals_mcp.scoring.assertions.kinds.meteor import METEOR, WEIGHTS
 from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE, UNNAMED
 from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
 from minions_evals_mcp.scoring.assertions.kinds.snippets import PYTHON
-from minions_evals_mcp.scoring.assertions.table import KINDS, vet
+from minions_evals_mcp.scoring.assertions.table import NAMES, vet
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
 from minions_evals_mcp.scoring.nunjucks.templates import rendered
 from minions_evals_mcp.targets.prompted import PythonTransform
@@ -228,8 +228,8 @@ class Assertions:
             except InvalidRecordError as error:
                 raise InvalidRecordError(error.reason, field=f"{node.name}.{error.field}", where=node.at) from None
             for name in chooser.weights:
-                if name.removeprefix(NEGATION) not in KINDS:
-                    near = get_close_matches(name, KINDS, n=1)
+                if name.removeprefix(NEGATION) not in NAMES:
+                    near = get_close_matches(name, NAMES, n=1)
                     hint = f"; did you mean {near[0]!r}?" if near else ""
                     raise node.wrong(f"value.weights: {name!r} is no assertion type{hint}")
             return chooser

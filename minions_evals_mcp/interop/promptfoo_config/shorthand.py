@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import NEGATION
-from minions_evals_mcp.scoring.assertions.table import KINDS
+from minions_evals_mcp.scoring.assertions.table import NAMES
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST
 
 LISTED = frozenset({"contains-all", "contains-any", "icontains-all", "icontains-any"})
@@ -21,7 +21,7 @@ SIMILAR, OTHERS = 0.8, 0.75
 FOREIGN = ("pi", "ruby", "search-rubric")
 """Types that we do not have: a cell that names one is refused by it, and is no text to be equal to."""
 _SHORT = re.compile(
-    rf"(?P<type>(?:{NEGATION})?(?:{'|'.join(sorted(map(re.escape, (*KINDS, MAX_SCORE, SELECT_BEST, *FOREIGN)), key=len, reverse=True))}))"
+    rf"(?P<type>(?:{NEGATION})?(?:{'|'.join(sorted(map(re.escape, (*NAMES, MAX_SCORE, SELECT_BEST, *FOREIGN)), key=len, reverse=True))}))"
     r"(?:\((?P<threshold>\d+(?:\.\d+)?)\))?(?::(?P<value>[\s\S]*))?"
 )
 

@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import partial
+from importlib import import_module
+from typing import cast
 
 from minions_evals_mcp.domain.assertions import AGENT_TURNS, EVERY_TURN, HOLDING, NEGATION, SET, TURN, Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
-from minions_evals_mcp.frozen_types import frozen_type, tuples_of
+from minions_evals_mcp.frozen_types import tuples_of
 from minions_evals_mcp.next_steps import Next
-from minions_evals_mcp.scoring.assertions import judges, sets
-from minions_evals_mcp.scoring.assertions.judged import contexts, criteria
-from minions_evals_mcp.scoring.assertions.kinds import (
-    foreign_scorer,
-    graded,
-    markup,
-    measures,
-    meteor,
-    offered_tools,
-    overlap,
-    own,
-    refusal,
-    retrieval,
-    services,
-    similar,
-    snippets,
-    sql,
-    structure,
-    text,
-    told_measures,
-)
-from minions_evals_mcp.scoring.assertions.trajectories import (
-    effects,
-    plugin_graders,
-    trace_spans,
-    trajectory,
-    trajectory_match,
-    turns,
-)
-from minions_evals_mcp.scoring.assertions.transforms import needs_behind, transformed, vet_transform
-from minions_evals_mcp.scoring.assertions.value_code import needs_of_value, with_value
+from minions_evals_mcp.scoring.assertions import sets
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind, no_needs
+from minions_evals_mcp.scoring.assertions.trajectories import turns
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Evidence, Need, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.max_score import SELECTING
 from minions_evals_mcp.scoring.values import UnweightedResult
@@ -51,33 +25,6 @@ SCORER_VERSION = "assertions/7"
 
 SLACK = 1e-9
 _checked, _aggregate = tuples_of(Checked), tuples_of(Aggregate)
-
-
-def _no_needs(_assertion: Assertion, _subject: Subject) -> tuple[Need, ...]:
-    return ()
-
-
-def _anything(_assertion: Assertion) -> None:
-    return
-
-
-@frozen_type
-class AssertionKind:
-    """One type: its check, what refuses a value that does not fit it, and what it needs of the outside."""
-
-    check: Callable[[Assertion, Subject, Evidence], UnweightedResult | Unmet]
-    vet: Callable[[Assertion], None] = _anything
-    needs: Callable[[Assertion, Subject], tuple[Need, ...]] = _no_needs
-    turned_there: bool = True
-    """Whether promptfoo 0.123.1 turns its verdict round for `not-`, too; where it does not, a verdict by a config says so."""
-
-    stands_alone: bool = False
-    """Whether it needs no value: what a case expects is none of its own."""
-
-    def note_on_turn(self, assertion: Assertion, subject: Subject) -> str:
-        """Returns what the reason says of a verdict that was turned round; mostly nothing."""
-        differs = subject.of_config and not self.turned_there
-        return f"; {assertion.type} turns this round, which promptfoo does not" if differs else ""
 
 
 def _in_set(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
@@ -119,114 +66,97 @@ def _turn_needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
     )
 
 
+def _asks_inside(assertion: Assertion) -> bool:
+    return asks_outside(assertion.assertions)
+
+
 def _set_needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
     return needs(assertion.assertions, subject)
 
 
-KINDS: dict[str, AssertionKind] = {
-    SET: AssertionKind(_in_set, _vet_set, _set_needs),
-    "agent-rubric": AssertionKind(graded.agent_rubric, graded.vet_rubric, graded.agent_rubric_needs),
-    "answer-relevance": AssertionKind(criteria.answer_relevance, graded.vet_share, criteria.relevance_needs),
-    "bleu": AssertionKind(overlap.bleu, overlap.vet_references),
-    "classifier": AssertionKind(services.classifier, services.vet_classifier, services.service_needs),
-    "contains": AssertionKind(text.contains, text.vet_scalar),
-    "contains-all": AssertionKind(text.contains_all, text.vet_listed),
-    "contains-any": AssertionKind(text.contains_any, text.vet_listed),
-    "contains-html": AssertionKind(markup.contains_html, markup.vet_no_value, stands_alone=True),
-    "contains-json": AssertionKind(structure.contains_json, structure.vet_optional_schema, stands_alone=True),
-    "contains-sql": AssertionKind(sql.contains_sql, sql.vet_database, stands_alone=True),
-    "contains-xml": AssertionKind(markup.contains_xml, markup.vet_elements, stands_alone=True),
-    "context-faithfulness": AssertionKind(contexts.context_faithfulness, contexts.vet_context, contexts.context_needs),
-    "context-recall": AssertionKind(contexts.context_recall, contexts.vet_recall, contexts.context_needs),
-    "context-relevance": AssertionKind(contexts.context_relevance, contexts.vet_context, contexts.context_needs),
-    "conversation-relevance": AssertionKind(
-        criteria.conversation_relevance, graded.vet_share, criteria.relevance_needs
+HOMES: dict[str, tuple[str, ...]] = {
+    "judged.contexts": ("context-faithfulness", "context-recall", "context-relevance"),
+    "judged.criteria": (
+        "answer-relevance",
+        "conversation-relevance",
+        "g-eval",
+        "model-graded-closedqa",
+        "trajectory:goal-success",
     ),
-    "cost": AssertionKind(measures.cost, measures.vet_limit),
-    "effect": AssertionKind(trajectory.on_log(effects.effect), effects.vet_effect),
-    "equals": AssertionKind(structure.equals, structure.vet_given),
-    "factuality": AssertionKind(graded.factuality, graded.vet_facts, graded.factuality_needs, turned_there=False),
-    "finish-reason": AssertionKind(trajectory.finish_reason, trajectory.vet_reason),
-    foreign_scorer.FOREIGN_SCORER: AssertionKind(foreign_scorer.foreign_scorer, foreign_scorer.vet_scorer),
-    own.FUNCTION: AssertionKind(own.function, own.vet_named),
-    "g-eval": AssertionKind(criteria.g_eval, criteria.vet_criteria, criteria.g_eval_needs),
-    "gleu": AssertionKind(overlap.gleu, overlap.vet_references),
-    "icontains": AssertionKind(text.icontains, text.vet_scalar),
-    "icontains-all": AssertionKind(text.icontains_all, text.vet_listed),
-    "icontains-any": AssertionKind(text.icontains_any, text.vet_listed),
-    "is-html": AssertionKind(markup.is_html, markup.vet_no_value, stands_alone=True),
-    "is-json": AssertionKind(structure.is_json, structure.vet_optional_schema, stands_alone=True),
-    "is-refusal": AssertionKind(refusal.is_refusal, stands_alone=True),
-    "is-sql": AssertionKind(sql.is_sql, sql.vet_database, stands_alone=True),
-    "is-xml": AssertionKind(markup.is_xml, markup.vet_elements, stands_alone=True),
-    "is-valid-function-call": AssertionKind(offered_tools.function_call, offered_tools.vet_nothing, turned_there=False),
-    "is-valid-openai-function-call": AssertionKind(
-        offered_tools.function_call, offered_tools.vet_nothing, turned_there=False
+    "kinds.foreign_scorer": ("foreign-scorer",),
+    "kinds.graded": ("agent-rubric", "factuality", "llm-rubric", "model-graded-factuality"),
+    "kinds.markup": ("contains-html", "contains-xml", "is-html", "is-xml"),
+    "kinds.measures": ("cost", "latency", "levenshtein", "word-count"),
+    "kinds.meteor": ("meteor",),
+    "kinds.offered_tools": ("is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call"),
+    "kinds.overlap": ("bleu", "gleu", "rouge-n"),
+    "kinds.own": ("function",),
+    "kinds.refusal": ("is-refusal",),
+    "kinds.retrieval": ("retrieval",),
+    "kinds.services": ("classifier", "moderation", "webhook"),
+    "kinds.similar": ("similar", "similar:cosine", "similar:dot", "similar:euclidean"),
+    "kinds.snippets": ("javascript", "python"),
+    "kinds.sql": ("contains-sql", "is-sql"),
+    "kinds.structure": ("contains-json", "equals", "is-json"),
+    "kinds.text": (
+        "contains",
+        "contains-all",
+        "contains-any",
+        "icontains",
+        "icontains-all",
+        "icontains-any",
+        "regex",
+        "starts-with",
     ),
-    "is-valid-openai-tools-call": AssertionKind(
-        offered_tools.openai_tools_call, offered_tools.vet_nothing, turned_there=False
+    "kinds.told_measures": ("guardrails", "perplexity", "perplexity-score", "skill-used"),
+    "trajectories.effects": ("effect", "state"),
+    "trajectories.plugin_graders": ("plugin-grader",),
+    "trajectories.trace_spans": ("trace-error-spans", "trace-span-count", "trace-span-duration"),
+    "trajectories.trajectory": (
+        "finish-reason",
+        "tool-call-f1",
+        "trajectory:step-count",
+        "trajectory:tool-args-match",
+        "trajectory:tool-sequence",
+        "trajectory:tool-used",
     ),
-    "javascript": AssertionKind(snippets.javascript, snippets.vet_code, snippets.javascript_needs),
-    "latency": AssertionKind(measures.latency, measures.vet_limit),
-    "levenshtein": AssertionKind(measures.levenshtein, measures.vet_distance),
-    "llm-rubric": AssertionKind(graded.llm_rubric, graded.vet_rubric, graded.llm_rubric_needs),
-    "model-graded-closedqa": AssertionKind(
-        criteria.closed_qa, criteria.vet_criterion, criteria.closed_qa_needs, turned_there=False
-    ),
-    "model-graded-factuality": AssertionKind(
-        graded.factuality, graded.vet_facts, graded.factuality_needs, turned_there=False
-    ),
-    meteor.METEOR: AssertionKind(meteor.meteor, meteor.vet_meteor, meteor.meteor_needs),
-    "moderation": AssertionKind(services.moderation, services.vet_moderation, services.service_needs),
-    "guardrails": AssertionKind(told_measures.guardrails),
-    "perplexity": AssertionKind(told_measures.perplexity),
-    "perplexity-score": AssertionKind(told_measures.perplexity_score),
-    plugin_graders.PLUGIN_GRADER: AssertionKind(
-        plugin_graders.plugin_grader, plugin_graders.vet_grader, plugin_graders.grader_needs, turned_there=False
-    ),
-    "python": AssertionKind(snippets.python, snippets.vet_code, snippets.python_needs),
-    "regex": AssertionKind(text.regex, text.vet_pattern, text.regex_needs),
-    retrieval.RETRIEVAL: AssertionKind(retrieval.retrieval, retrieval.vet_retrieval),
-    "rouge-n": AssertionKind(overlap.rouge_n, overlap.vet_reference),
-    **dict.fromkeys(similar.SIMILAR, AssertionKind(similar.similar, similar.vet_similar, similar.similar_needs)),
-    "skill-used": AssertionKind(told_measures.skill_used, told_measures.vet_skills),
-    "starts-with": AssertionKind(text.starts_with, text.vet_scalar),
-    "state": AssertionKind(effects.state, effects.vet_state),
-    "tool-call-f1": AssertionKind(trajectory.tool_call_f1, trajectory.vet_names),
-    "trace-error-spans": AssertionKind(trace_spans.error_spans, trace_spans.vet_errors, turned_there=False),
-    "trace-span-count": AssertionKind(trace_spans.span_count, trace_spans.vet_count, turned_there=False),
-    "trace-span-duration": AssertionKind(trace_spans.span_duration, trace_spans.vet_duration, turned_there=False),
-    "trajectory:goal-success": AssertionKind(criteria.goal_success, criteria.vet_goal, criteria.goal_needs),
-    "trajectory:match": AssertionKind(
-        trajectory.on_log(trajectory_match.trajectory_match),
-        trajectory_match.vet_trajectory,
-        trajectory_match.trajectory_match_needs,
-    ),
-    "trajectory:step-count": AssertionKind(trajectory.on_steps(trajectory.step_count), trajectory.vet_step_count),
-    "trajectory:tool-args-match": AssertionKind(
-        trajectory.on_steps(trajectory.tool_args_match), trajectory.vet_arguments
-    ),
-    "trajectory:tool-sequence": AssertionKind(trajectory.on_steps(trajectory.tool_sequence), trajectory.vet_sequence),
-    "trajectory:tool-used": AssertionKind(trajectory.on_steps(trajectory.tool_used), trajectory.vet_used),
-    "webhook": AssertionKind(services.webhook, services.vet_webhook, services.service_needs),
-    **dict.fromkeys((TURN, EVERY_TURN, AGENT_TURNS), AssertionKind(_in_turns, _vet_turns, _turn_needs)),
-    "word-count": AssertionKind(measures.word_count, measures.vet_count),
+    "trajectories.trajectory_match": ("trajectory:match",),
 }
-"""Every type that we have, by its name without `not-`."""
+"""The module below here that has each type's row: it is loaded where a type of it is met, most commands meet two or three."""
 
-_NAMES: dict[str, tuple[AssertionKind, bool]] = {
-    **{name: (kind, False) for name, kind in KINDS.items()},
-    **{NEGATION + name: (kind, True) for name, kind in KINDS.items()},
+_HOLDING: dict[str, AssertionKind] = {
+    SET: AssertionKind(_in_set, _vet_set, _set_needs, may_ask=_asks_inside),
+    **dict.fromkeys(
+        (TURN, EVERY_TURN, AGENT_TURNS), AssertionKind(_in_turns, _vet_turns, _turn_needs, may_ask=_asks_inside)
+    ),
 }
+_MODULES = {name: module for module, names in HOMES.items() for name in names}
+
+NAMES: tuple[str, ...] = tuple(sorted({*_MODULES, *_HOLDING}))
+"""Every type that we have, without `not-`."""
+
+_TYPES = frozenset({*NAMES, *(NEGATION + name for name in NAMES)})
+_KNOWN: dict[str, tuple[AssertionKind, bool]] = {}
+"""The rows of the types met so far, and whether the name turns the verdict round."""
 
 
+def kind_of(name: str) -> AssertionKind | None:
+    """The row of the type of that name, which has no `not-` before it."""
+    if name in _MODULES:
+        module = import_module(f"minions_evals_mcp.scoring.assertions.{_MODULES[name]}")
+        types: dict[str, AssertionKind] = module.TYPES
+        return types[name]
+    return _HOLDING.get(name)
+
+
+TRAJECTORY = "trajectory:"
 _BARE = frozenset({"type", "value"})
 """The fields of most assertions: no judge of its own, no code, nothing inside, of which anything could be refused."""
 
 
 def is_type(name: str) -> bool:
     """Returns whether there is a type of that name, `not-` before it or not."""
-    return name in _NAMES
+    return name in _TYPES
 
 
 def vet(assertion: Assertion, *, at: str = "", of_config: bool = False) -> None:
@@ -237,13 +167,18 @@ def vet(assertion: Assertion, *, at: str = "", of_config: bool = False) -> None:
     """
     if not of_config:
         if not assertion.__pydantic_fields_set__ <= _BARE:
-            judges.refuse_own(assertion, at=at)
-        trajectory.refuse_traced(assertion, at=at)
+            from minions_evals_mcp.scoring.assertions.judges import refuse_own  # noqa: PLC0415  most say type and value alone
+
+            refuse_own(assertion, at=at)
+        if assertion.assertions or assertion.base_type.startswith(TRAJECTORY):
+            from minions_evals_mcp.scoring.assertions.trajectories.trajectory import refuse_traced  # noqa: PLC0415  as above
+
+            refuse_traced(assertion, at=at)
     _vet(assertion, at)
 
 
 def _vet(assertion: Assertion, at: str) -> None:
-    kind, _ = _NAMES.get(assertion.type) or _unknown(assertion, at)
+    kind, _ = _KNOWN.get(assertion.type) or _met(assertion, at)
     is_bare = assertion.__pydantic_fields_set__ <= _BARE
     if not is_bare and assertion.assertions and assertion.base_type not in HOLDING:
         raise InvalidRecordError(
@@ -253,28 +188,41 @@ def _vet(assertion: Assertion, at: str) -> None:
         if is_bare or assertion.value_code is None:
             kind.vet(assertion)
         else:
-            snippets.vet_source(assertion.value_code.code)
+            from minions_evals_mcp.scoring.assertions.kinds.snippets import vet_source  # noqa: PLC0415  code is rare
+
+            vet_source(assertion.value_code.code)
         if not is_bare:
-            judges.vet_own(assertion)
-            vet_transform(assertion)
+            _vet_rare(assertion)
     except InvalidRecordError as error:
         raise InvalidRecordError(error.reason, field=error.field, record=assertion.type, where=at) from None
+
+
+def _vet_rare(assertion: Assertion) -> None:
+    from minions_evals_mcp.scoring.assertions.judges import vet_own  # noqa: PLC0415  as above
+    from minions_evals_mcp.scoring.assertions.transforms import vet_transform  # noqa: PLC0415  as above
+
+    vet_own(assertion)
+    vet_transform(assertion)
 
 
 def needs(assertions: Sequence[Assertion], subject: Subject) -> tuple[Need, ...]:
     """Returns what must be fetched before these assertions can be checked."""
     needed: list[Need] = []
     for assertion in assertions:
-        find = _needs_with_value if assertion.value_code else _kind(assertion)[0].needs
+        find = _needs_with_value if assertion.value_code else _kind(assertion).needs
         if assertion.transform is not None:
+            from minions_evals_mcp.scoring.assertions.transforms import needs_behind  # noqa: PLC0415  as above
+
             needed.extend(needs_behind(assertion, subject, find))
-        elif find is not _no_needs:
+        elif find is not no_needs:
             needed.extend(find(assertion, subject))
     return tuple(needed)
 
 
 def _needs_with_value(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
-    kind, _ = _kind(assertion)
+    from minions_evals_mcp.scoring.assertions.value_code import needs_of_value  # noqa: PLC0415  as above
+
+    kind = _kind(assertion)
     return needs_of_value(assertion, subject, kind.needs, kind.vet)
 
 
@@ -288,12 +236,8 @@ def asks(assertion: Assertion) -> bool:
     held = assertion.__dict__
     if held["transform"] is not None or held["value_code"] is not None:
         return True
-    find = _kind(assertion)[0].needs
-    if find in (_set_needs, _turn_needs):
-        return asks_outside(assertion.assertions)
-    if find is text.regex_needs:
-        return text.searched_elsewhere(assertion)
-    return find is not _no_needs
+    kind = _kind(assertion)
+    return kind.may_ask(assertion) if kind.may_ask else kind.needs is not no_needs
 
 
 def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDENCE) -> Checked | Unchecked:
@@ -303,13 +247,17 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
     """
     held = assertion.__dict__  # a field of a pydantic value is looked up four times as long
     name, weight = held["type"], held["weight"]
-    kind, negated = _NAMES.get(name) or _unknown(assertion, "")
+    kind, negated = _KNOWN.get(name) or _met(assertion)
     if held["transform"] is not None:
+        from minions_evals_mcp.scoring.assertions.transforms import transformed  # noqa: PLC0415  as above
+
         changed = transformed(assertion, subject, evidence)
         if isinstance(changed, Unmet):
             return Unchecked(name, changed.reason)
         subject = changed
     if held["value_code"] is not None:
+        from minions_evals_mcp.scoring.assertions.value_code import with_value  # noqa: PLC0415  as above
+
         known = with_value(assertion, subject, evidence, kind.vet)
         if isinstance(known, Unmet):
             return Unchecked(name, known.reason)
@@ -375,21 +323,33 @@ def check_all(
     return _aggregate((passed, score, tuple(results), "", None))
 
 
-def _kind(assertion: Assertion) -> tuple[AssertionKind, bool]:
-    return _NAMES.get(assertion.type) or _unknown(assertion, "")
+def _kind(assertion: Assertion) -> AssertionKind:
+    kind, _ = _KNOWN.get(assertion.type) or _met(assertion)
+    return kind
 
 
-def _unknown(assertion: Assertion, at: str) -> tuple[AssertionKind, bool]:
-    near = get_close_matches(assertion.type, _NAMES, n=1)
+def _met(assertion: Assertion, at: str = "") -> tuple[AssertionKind, bool]:
+    """The row of a type that is met for the first time."""
+    name = assertion.type
+    if name not in _TYPES:
+        raise _unknown(assertion, at)
+    kind = kind_of(name)
+    known = (kind, False) if kind else (cast("AssertionKind", kind_of(name.removeprefix(NEGATION))), True)
+    _KNOWN[name] = known
+    return known
+
+
+def _unknown(assertion: Assertion, at: str) -> UnsupportedError:
+    near = get_close_matches(assertion.type, _TYPES, n=1)
     place = f"{at}: " if at else ""
     hint = f"; did you mean {near[0]!r}?" if near else "."
     if assertion.base_type in SELECTING:
-        raise UnsupportedError(
+        return UnsupportedError(
             f"{place}{assertion.type} chooses among several outputs, it is no check of one.",
             remedy=f"{Next('pick', reason='takes max-score in rows with several outputs')}."
             f" {Next('eval', {'config': 'CONFIG'}, 'takes both in a config')}.",
         )
-    raise UnsupportedError(
+    return UnsupportedError(
         f"{place}the assertion type {assertion.type!r} is not known{hint}",
-        remedy=f"Known are {', '.join(KINDS)}, each also with {NEGATION!r} before it.",
+        remedy=f"Known are {', '.join(NAMES)}, each also with {NEGATION!r} before it.",
     )

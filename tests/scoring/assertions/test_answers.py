@@ -22,7 +22,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.sandbox.regex import RegexSandbox
-from minions_evals_mcp.scoring.assertions.table import KINDS, check, check_all, needs, vet
+from minions_evals_mcp.scoring.assertions.table import NAMES, check, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Grade, GradeNeed, RegexNeed, Subject
 from minions_evals_mcp.scoring.metrics import metric_scores, named_in
 
@@ -192,7 +192,7 @@ def test_whole_tests_pass_and_score_and_name_their_metrics_as_in_promptfoo() -> 
 
 def test_answers_are_recorded_for_every_type_that_promptfoo_decides_without_a_machine_of_its_own() -> None:
     kinds = {base(row) for row in ROWS} | {"assert-set"}
-    assert kinds <= KINDS.keys(), "code and meaning depend on the machine, and some types are ours alone"
+    assert kinds <= {*NAMES}, "code and meaning depend on the machine, and some types are ours alone"
     assert len(kinds) >= 33
     both = Counter((base(row), row["pass"]) for row in ROWS if "pass" in row)
     assert all(both[kind, passed] for kind in kinds - {"assert-set"} for passed in (True, False))

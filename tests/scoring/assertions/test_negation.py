@@ -6,7 +6,7 @@ import pytest
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.scoring.assertions.table import KINDS, check
+from minions_evals_mcp.scoring.assertions.table import NAMES, check
 from minions_evals_mcp.scoring.checks import Checked, Subject
 
 CALLS = (ToolCall.model_validate({"tool": "search", "arguments": {"q": "k"}}),)
@@ -28,7 +28,7 @@ def test_a_negated_graded_check_scores_what_is_left_to_one(kind: str) -> None:
         check(Assertion.model_validate({"type": name, **GRADED[kind]}), Subject(TEXT, tool_calls=CALLS))
         for name in (kind, f"not-{kind}")
     )
-    assert kind in KINDS
+    assert kind in NAMES
     assert isinstance(found, Checked)
     assert isinstance(turned, Checked)
     assert 0 < found.score < 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
@@ -13,8 +15,9 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import HOLDING, Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import UnsupportedError
+from minions_evals_mcp.scoring import assertions
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
-from minions_evals_mcp.scoring.assertions.table import KINDS, SCORER_VERSION, check, check_all, needs, vet
+from minions_evals_mcp.scoring.assertions.table import HOMES, NAMES, SCORER_VERSION, check, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
     Checked,
@@ -93,7 +96,7 @@ def verdict(assertions: list[Assertion], subject: Subject, threshold: float | No
 
 
 def test_vet_and_the_table_agree_on_the_known_types() -> None:
-    assert {example.type for example in EXAMPLES} == set(KINDS) - {FUNCTION}
+    assert {example.type for example in EXAMPLES} == set(NAMES) - {FUNCTION}
     for example in EXAMPLES:
         vet(example)
         vet(example.model_copy(update={"type": f"not-{example.type}"}))
@@ -110,7 +113,7 @@ def test_an_unknown_type_is_refused_by_name_with_what_is_known(unknown: str) -> 
     with pytest.raises(UnsupportedError) as refusal:
         vet(Assertion(type=unknown), at="suite.yaml:3")
     assert str(refusal.value).startswith(f"suite.yaml:3: the assertion type {unknown!r} is not known")
-    assert ", ".join(KINDS) in refusal.value.remedy
+    assert ", ".join(NAMES) in refusal.value.remedy
     with pytest.raises(UnsupportedError):
         check(Assertion(type=unknown), SUBJECT)
     with pytest.raises(UnsupportedError):
@@ -309,3 +312,19 @@ def test_no_type_raises_on_any_text(example: Assertion, negated: bool, text: str
     assert found.reason
     bare = check(assertion, Subject(text))
     assert isinstance(bare, Checked | Unchecked)
+
+
+@pytest.mark.parametrize("home", sorted(HOMES))
+def test_a_module_has_the_rows_that_the_table_looks_for_there(home: str) -> None:
+    module = import_module(f"minions_evals_mcp.scoring.assertions.{home}")
+
+    assert sorted(module.TYPES) == sorted(HOMES[home])
+
+
+def test_no_module_with_rows_is_left_out() -> None:
+    folder = Path(assertions.__file__).parent
+    with_rows = {
+        f"{file.parent.name}.{file.stem}" for file in folder.rglob("*.py") if "\nTYPES: " in file.read_text("utf-8")
+    }
+
+    assert with_rows == HOMES.keys()

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, shown_variables, template_of, vet_share
 from minions_evals_mcp.scoring.assertions.kinds.snippets import transform_run, vet_source
 from minions_evals_mcp.scoring.checks import (
@@ -133,3 +134,10 @@ def _grade(assertion: Assertion, subject: Subject, context: Context | Unmet) -> 
     variables = {} if template is None else {"vars": shown_variables(subject)}
     given = json.dumps({"context": context, **variables}, ensure_ascii=False)
     return GradeNeed(kind, question, subject.text, judge, template or "", given)
+
+
+TYPES: dict[str, AssertionKind] = {
+    "context-faithfulness": AssertionKind(context_faithfulness, vet_context, context_needs),
+    "context-recall": AssertionKind(context_recall, vet_recall, context_needs),
+    "context-relevance": AssertionKind(context_relevance, vet_context, context_needs),
+}

@@ -14,6 +14,7 @@ from typing import cast
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, judged_need, verdict_by_grade, vet_share
 from minions_evals_mcp.scoring.assertions.trajectories.span_steps import NO_TRACE, is_traced, spans_of, steps_of_spans
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
@@ -170,3 +171,12 @@ def _step(number: int, tool: str, arguments: Json, error: str | None) -> str:
 
 def _criteria(assertion: Assertion) -> list[object]:
     return [*assertion.value] if isinstance(assertion.value, list) else [assertion.value]
+
+
+TYPES: dict[str, AssertionKind] = {
+    "answer-relevance": AssertionKind(answer_relevance, vet_share, relevance_needs),
+    "conversation-relevance": AssertionKind(conversation_relevance, vet_share, relevance_needs),
+    "g-eval": AssertionKind(g_eval, vet_criteria, g_eval_needs),
+    "model-graded-closedqa": AssertionKind(closed_qa, vet_criterion, closed_qa_needs, turned_there=False),
+    "trajectory:goal-success": AssertionKind(goal_success, vet_goal, goal_needs),
+}

@@ -22,6 +22,7 @@ from minions_evals_mcp.domain.assertions import Assertion, Grader
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, TEMPLATES
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
@@ -203,3 +204,11 @@ def verdict_by_grade(need: GradeNeed, threshold: float | None, evidence: Evidenc
     reached = threshold is None or grade.score >= threshold - SLACK
     below = "" if reached else f"; score {grade.score:g} is below the threshold {threshold:g}"
     return UnweightedResult(grade.passed and reached, f"{grade.reason}{below}", grade.score)
+
+
+TYPES: dict[str, AssertionKind] = {
+    "agent-rubric": AssertionKind(agent_rubric, vet_rubric, agent_rubric_needs),
+    "factuality": AssertionKind(factuality, vet_facts, factuality_needs, turned_there=False),
+    "llm-rubric": AssertionKind(llm_rubric, vet_rubric, llm_rubric_needs),
+    "model-graded-factuality": AssertionKind(factuality, vet_facts, factuality_needs, turned_there=False),
+}

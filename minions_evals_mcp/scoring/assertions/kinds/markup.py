@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.assertions.kinds.xml_tree import ElementSpan, candidates, flaw, has_path, tree
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
@@ -149,3 +150,11 @@ def _too_long(text: str) -> Unmet | None:
     if len(text) <= TEXT_LIMIT:
         return None
     return Unmet(f"the output has {len(text):,} characters; at most {TEXT_LIMIT:,} are read")
+
+
+TYPES: dict[str, AssertionKind] = {
+    "contains-html": AssertionKind(contains_html, vet_no_value, stands_alone=True),
+    "contains-xml": AssertionKind(contains_xml, vet_elements, stands_alone=True),
+    "is-html": AssertionKind(is_html, vet_no_value, stands_alone=True),
+    "is-xml": AssertionKind(is_xml, vet_elements, stands_alone=True),
+}

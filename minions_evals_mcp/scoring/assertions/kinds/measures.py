@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt, js_text
@@ -130,3 +131,11 @@ def _units(text: str) -> str:
         return text
     units = text.encode("utf-16-le", "surrogatepass")
     return "".join(map(chr, struct.unpack(f"<{len(units) // 2}H", units)))
+
+
+TYPES: dict[str, AssertionKind] = {
+    "cost": AssertionKind(cost, vet_limit),
+    "latency": AssertionKind(latency, vet_limit),
+    "levenshtein": AssertionKind(levenshtein, vet_distance),
+    "word-count": AssertionKind(word_count, vet_count),
+}

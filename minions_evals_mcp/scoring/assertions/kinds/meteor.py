@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE, references_of
 from minions_evals_mcp.scoring.checks import Evidence, Subject, SynonymNeed, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
@@ -186,3 +187,8 @@ def _chunks(pairs: Sequence[Pair]) -> int:
     """Stretches in which output and reference go on alike."""
     follows = (after[0] == pair[0] + 1 and after[1] == pair[1] + 1 for pair, after in pairwise(pairs))
     return 1 + sum(not follows_next for follows_next in follows)
+
+
+TYPES: dict[str, AssertionKind] = {
+    METEOR: AssertionKind(meteor, vet_meteor, meteor_needs),
+}

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
@@ -116,3 +117,10 @@ def _misfit(call: Json, functions: list[JsonValue]) -> UnweightedResult | Unmet 
     except InvalidRecordError as unread:
         return Unmet(f"the parameters of the tool {name}: {unread.reason}")
     return _failed(f"the arguments of {name} do not fit: {error}") if error else None
+
+
+TYPES: dict[str, AssertionKind] = {
+    "is-valid-function-call": AssertionKind(function_call, vet_nothing, turned_there=False),
+    "is-valid-openai-function-call": AssertionKind(function_call, vet_nothing, turned_there=False),
+    "is-valid-openai-tools-call": AssertionKind(openai_tools_call, vet_nothing, turned_there=False),
+}

@@ -24,6 +24,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt, js_text
@@ -261,3 +262,10 @@ def _reached(
 def references_of(value: JsonValue) -> list[str]:
     """The texts that an output is compared with."""
     return [js_text(reference) for reference in value] if isinstance(value, list) else [js_text(value)]
+
+
+TYPES: dict[str, AssertionKind] = {
+    "bleu": AssertionKind(bleu, vet_references),
+    "gleu": AssertionKind(gleu, vet_references),
+    "rouge-n": AssertionKind(rouge_n, vet_reference),
+}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Checked, Evidence, OwnVerdict, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
@@ -65,3 +66,8 @@ def vet_named(assertion: Assertion) -> None:
     """Refuses a `value` that names no function."""
     if not isinstance(assertion.value, dict) or not assertion.value.get("name"):
         raise InvalidRecordError(f"must be {{name, code}}, not {excerpt(assertion.value)}", field="value")
+
+
+TYPES: dict[str, AssertionKind] = {
+    FUNCTION: AssertionKind(function, vet_named),
+}

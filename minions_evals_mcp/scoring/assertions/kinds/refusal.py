@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Evidence, Subject
 from minions_evals_mcp.scoring.values import UnweightedResult
 
@@ -47,3 +48,8 @@ def refusal_signals(text: str) -> tuple[str, ...]:
     """The cues that make a text a refusal, as they stand in it; none where it is no refusal."""
     declined = refusal(text)
     return declined.cues if declined else ()
+
+
+TYPES: dict[str, AssertionKind] = {
+    "is-refusal": AssertionKind(is_refusal, stands_alone=True),
+}

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
@@ -203,3 +204,8 @@ def _hits(ranked: Ranked, gains: Gains) -> int:
 
 def _discounted(gains: Sequence[float]) -> float:
     return math.fsum(gain / math.log2(place + 1) for place, gain in enumerate(gains, 1))
+
+
+TYPES: dict[str, AssertionKind] = {
+    RETRIEVAL: AssertionKind(retrieval, vet_retrieval),
+}

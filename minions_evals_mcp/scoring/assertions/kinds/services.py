@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Evidence, ServiceKind, ServiceNeed, Subject, Unmet
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
@@ -123,3 +124,10 @@ def _for_webhook(subject: Subject) -> str:
     output = subject.text if subject.value is None else subject.value
     body: Json = {"output": output, "context": {"prompt": subject.prompt, "vars": variables}}
     return json.dumps(body)
+
+
+TYPES: dict[str, AssertionKind] = {
+    "classifier": AssertionKind(classifier, vet_classifier, service_needs),
+    "moderation": AssertionKind(moderation, vet_moderation, service_needs),
+    "webhook": AssertionKind(webhook, vet_webhook, service_needs),
+}

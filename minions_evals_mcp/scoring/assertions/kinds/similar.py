@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion, Grader
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Evidence, Likeness, SimilarityNeed, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
@@ -112,3 +113,8 @@ def _measured(need: SimilarityNeed, evidence: Evidence) -> float | Unmet:
         return 0.0 if need.measure == "euclidean" else 1.0
     similarity = evidence.similarities.get(need)
     return Unmet("the likeness of the two texts was not measured") if similarity is None else similarity
+
+
+TYPES: dict[str, AssertionKind] = {
+    **dict.fromkeys(SIMILAR, AssertionKind(similar, vet_similar, similar_needs)),
+}

@@ -19,6 +19,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_check, given_to_transform
 from minions_evals_mcp.scoring.assertions.kinds.code_verdicts import NoVerdict, verdict_of
 from minions_evals_mcp.scoring.checks import Evidence, Language, Ran, SnippetError, SnippetNeed, Subject, Unmet
@@ -272,3 +273,9 @@ def _misspelt(broke: SnippetError) -> bool:
 def _against(assertion: Assertion, reason: str) -> UnweightedResult:
     """A check that fails, also under `not-`."""
     return UnweightedResult(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)
+
+
+TYPES: dict[str, AssertionKind] = {
+    "javascript": AssertionKind(javascript, vet_code, javascript_needs),
+    "python": AssertionKind(python, vet_code, python_needs),
+}

@@ -27,6 +27,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.sql_shape import is_statement
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import linear
@@ -271,3 +272,9 @@ def _bare(pattern: str) -> str:
     """The pattern of a column that is written without its table, where the pattern has one."""
     parts: Sequence[str] = pattern.split("::")
     return f"{parts[0]}::null::{parts[2]}" if len(parts) == 3 else pattern
+
+
+TYPES: dict[str, AssertionKind] = {
+    "contains-sql": AssertionKind(contains_sql, vet_database, stands_alone=True),
+    "is-sql": AssertionKind(is_sql, vet_database, stands_alone=True),
+}

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outputs import TEXT_KEYS
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.lenient import is_plainly_json, json_objects, parsed
@@ -107,3 +108,10 @@ def _no_json(error: json.JSONDecodeError, subject: Subject) -> UnweightedResult:
     place = next((key for key in TEXT_KEYS if key in (subject.record or ())), TEXT_KEYS[0])
     named = "" if place == TEXT_KEYS[0] else f" (the text under the key {place!r} was looked at)"
     return UnweightedResult(passed=False, reason=f"is no JSON: {error.msg} at character {error.pos}{named}")
+
+
+TYPES: dict[str, AssertionKind] = {
+    "contains-json": AssertionKind(contains_json, vet_optional_schema, stands_alone=True),
+    "equals": AssertionKind(equals, vet_given),
+    "is-json": AssertionKind(is_json, vet_optional_schema, stands_alone=True),
+}

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import PYTHONS, Elsewhere, compiled
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt, finding, js_text
@@ -172,3 +173,15 @@ def _searched(search: Elsewhere, text: str, evidence: Evidence) -> bool | Unmet:
         if hit is None
         else hit
     )
+
+
+TYPES: dict[str, AssertionKind] = {
+    "contains": AssertionKind(contains, vet_scalar),
+    "contains-all": AssertionKind(contains_all, vet_listed),
+    "contains-any": AssertionKind(contains_any, vet_listed),
+    "icontains": AssertionKind(icontains, vet_scalar),
+    "icontains-all": AssertionKind(icontains_all, vet_listed),
+    "icontains-any": AssertionKind(icontains_any, vet_listed),
+    "regex": AssertionKind(regex, vet_pattern, regex_needs, may_ask=searched_elsewhere),
+    "starts-with": AssertionKind(starts_with, vet_scalar),
+}

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
@@ -123,3 +124,11 @@ def _fits(name: str, pattern: str) -> bool:
     """Returns whether the name fits a pattern in which * stands for anything and ? for one character."""
     wild = "".join(".*" if sign == "*" else "." if sign == "?" else re.escape(sign) for sign in pattern)
     return re.fullmatch(wild, name, re.IGNORECASE) is not None
+
+
+TYPES: dict[str, AssertionKind] = {
+    "guardrails": AssertionKind(guardrails),
+    "perplexity": AssertionKind(perplexity),
+    "perplexity-score": AssertionKind(perplexity_score),
+    "skill-used": AssertionKind(skill_used, vet_skills),
+}

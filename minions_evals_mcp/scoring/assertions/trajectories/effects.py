@@ -13,7 +13,9 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.querying.queries import Query, QueryError, holds, queried
 from minions_evals_mcp.domain.values import Json, Text, Value, unknown_key
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, same
+from minions_evals_mcp.scoring.assertions.trajectories.trajectory import on_log
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
@@ -222,3 +224,9 @@ def _vet(kind: type[Value], value: JsonValue) -> None:
             else first["msg"].removeprefix("Value error, ")
         )
         raise InvalidRecordError(told, field=".".join(map(str, ("value", *place)))) from None
+
+
+TYPES: dict[str, AssertionKind] = {
+    "effect": AssertionKind(on_log(effect), vet_effect),
+    "state": AssertionKind(state, vet_state),
+}

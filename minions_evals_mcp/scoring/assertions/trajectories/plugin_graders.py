@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import found, search_needs
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import compiled, matcher
@@ -253,3 +254,8 @@ def _bounds(grader: Json) -> tuple[int, int | None]:
     assert least is None or isinstance(least, int)
     assert most is None or isinstance(most, int)
     return (least if least is not None else min(1, 1 if most is None else most), most)
+
+
+TYPES: dict[str, AssertionKind] = {
+    PLUGIN_GRADER: AssertionKind(plugin_grader, vet_grader, grader_needs, turned_there=False),
+}

@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.trajectories.span_steps import spans_of
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, mapping, vet_object, vet_pattern
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
@@ -151,3 +152,10 @@ def _http_status(value: JsonValue) -> float:
         return float(value) if isinstance(value, str | int | float) else 0.0
     except ValueError:
         return 0.0
+
+
+TYPES: dict[str, AssertionKind] = {
+    "trace-error-spans": AssertionKind(error_spans, vet_errors, turned_there=False),
+    "trace-span-count": AssertionKind(span_count, vet_count, turned_there=False),
+    "trace-span-duration": AssertionKind(span_duration, vet_duration, turned_there=False),
+}

@@ -21,6 +21,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import NEGATION, Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import listed
 from minions_evals_mcp.scoring.assertions.trajectories.span_steps import is_traced, spans_of, steps_of_spans
 from minions_evals_mcp.scoring.assertions.trajectories.steps import (
@@ -369,3 +370,13 @@ def _vet_range(value: dict[str, JsonValue]) -> None:
     for key in ("min", "max"):
         if isinstance(value.get(key, 0), bool) or not isinstance(value.get(key, 0), int | float):
             raise InvalidRecordError(f"must be a number, not {excerpt(value[key])}", field=f"value.{key}")
+
+
+TYPES: dict[str, AssertionKind] = {
+    "finish-reason": AssertionKind(finish_reason, vet_reason),
+    "tool-call-f1": AssertionKind(tool_call_f1, vet_names),
+    "trajectory:step-count": AssertionKind(on_steps(step_count), vet_step_count),
+    "trajectory:tool-args-match": AssertionKind(on_steps(tool_args_match), vet_arguments),
+    "trajectory:tool-sequence": AssertionKind(on_steps(tool_sequence), vet_sequence),
+    "trajectory:tool-used": AssertionKind(on_steps(tool_used), vet_used),
+}

@@ -17,9 +17,11 @@ from typing import Literal, NamedTuple
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.scoring.assertions.kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.assertions.trajectories.arguments import FoundIn
 from minions_evals_mcp.scoring.assertions.trajectories.steps import CalledStep, steps_of
+from minions_evals_mcp.scoring.assertions.trajectories.trajectory import on_log
 from minions_evals_mcp.scoring.assertions.trajectories.trajectory_plan import (
     Misfit,
     TrajectoryPlan,
@@ -210,3 +212,8 @@ def _keep(trails: dict[int, _Trail], done: int, trail: _Trail) -> None:
     known = trails.get(done)
     if known is None or trail.is_better(known):
         trails[done] = trail
+
+
+TYPES: dict[str, AssertionKind] = {
+    "trajectory:match": AssertionKind(on_log(trajectory_match), vet_trajectory, trajectory_match_needs),
+}
