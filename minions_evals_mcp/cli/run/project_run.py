@@ -8,7 +8,6 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.keep.suites import import_file
 from minions_evals_mcp.cli.run.choosing import WHOLE, Choice, chosen
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.gates import BROKEN, GATE, UndecidedAs, gate
@@ -19,7 +18,6 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.operations import get_run, run_benchmark, run_test_case, save_records
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id, with_whole_ids
@@ -100,6 +98,9 @@ async def run_(
 
 async def _taken_in(engine: Engine, project: Project) -> list[str]:
     """Takes the project's suites in; the ids of their benchmarks."""
+    from minions_evals_mcp.cli.keep.suites import import_file  # noqa: PLC0415  only where a suite is named
+    from minions_evals_mcp.interop.suite import read_suite  # noqa: PLC0415  as above
+
     taken: list[str] = []
     for file in project.suites():
         await import_file(engine, file)

@@ -20,7 +20,6 @@ from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.cases.test_history import TestCaseSummary, case_record, test_case
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.people.submit import judge_waiting
 from minions_evals_mcp.engine.records.new_version import numbered
 from minions_evals_mcp.engine.records.save_records import (
     Arrival,
@@ -56,6 +55,8 @@ async def update_expected_output(
     What was expected before, by whom and when it was changed is kept as the event `expected-output-updated`. Outputs of
     the case that waited for want of anything to judge by are judged by it. Raises `BadInputError`, `NotFoundError`.
     """
+    from minions_evals_mcp.engine.people.submit import judge_waiting  # noqa: PLC0415  only where something waits
+
     case = await engine.store.read(lambda db: case_record(db, test_case_id))
     before = case.fields.expected_outputs or {}
     if output is not None:
@@ -145,6 +146,8 @@ async def save_batches(
 
 
 async def _judge_what_waited(engine: Engine, case_ids: Sequence[str]) -> WentOn:
+    from minions_evals_mcp.engine.people.submit import judge_waiting  # noqa: PLC0415  only where something waits
+
     judged: list[str] = []
     left: list[str] = []
     for key in await engine.store.read(lambda db: case_history.waiting_units(db, *case_ids)):
