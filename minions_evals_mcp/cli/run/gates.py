@@ -9,16 +9,6 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.results import JUDGED, UNSCORED
-from minions_evals_mcp.engine.answers.gates import (
-    fallen_words,
-    limit_words,
-    regression_gate,
-    score_gate,
-    skipped_words,
-    stays_red,
-    undecided_words,
-    unscored_words,
-)
 from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.stats.limits import Undecided, settled
 
@@ -40,6 +30,17 @@ def gate(
     undecided_as: Undecided | None = None,
 ) -> int:
     """The exit code of a benchmark-run: an instrument that failed, or a gate that could not be checked, before one that did."""
+    from minions_evals_mcp.engine.answers.gates import (  # noqa: PLC0415  only a benchmark-run has gates
+        fallen_words,
+        limit_words,
+        regression_gate,
+        score_gate,
+        skipped_words,
+        stays_red,
+        undecided_words,
+        unscored_words,
+    )
+
     if unscored(summary):
         return undecided(unscored_words(summary))
     fields = summary.benchmark_run

@@ -8,9 +8,6 @@ from functools import partial
 from minions_evals_mcp.domain.records import MADE_BY_PYTHON
 from minions_evals_mcp.domain.results import UNSCORED
 from minions_evals_mcp.engine.asking_again import resume_step
-from minions_evals_mcp.engine.conclude.benchmark_run import conclude
-from minions_evals_mcp.engine.conclude.comparison import conclude_comparison
-from minions_evals_mcp.engine.conclude.earlier_run import Concluding
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import set_state, waiting_reason
 from minions_evals_mcp.engine.request import RunRequest
@@ -81,6 +78,10 @@ def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> No
 
     A job of which only canaries could be judged has no figures: it failed, and approves nothing.
     """
+    from minions_evals_mcp.engine.conclude.benchmark_run import conclude  # noqa: PLC0415  a single case has none
+    from minions_evals_mcp.engine.conclude.comparison import conclude_comparison  # noqa: PLC0415  as above
+    from minions_evals_mcp.engine.conclude.earlier_run import Concluding  # noqa: PLC0415  as above
+
     at = engine.clock()
     if (
         runs.benchmark_run(db, job.id) is not None
