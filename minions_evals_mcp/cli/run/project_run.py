@@ -16,11 +16,11 @@ from minions_evals_mcp.cli.run.running import show_case
 from minions_evals_mcp.cli.run.showing import progress_line, say_complete, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common
 from minions_evals_mcp.cli.telling import tell
-from minions_evals_mcp.domain.definitions import Benchmark, TestCase
+from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.operations import get_run, run_benchmark, run_test_case, save_records
+from minions_evals_mcp.operations import get_run, run_benchmark, run_test_case
 from minions_evals_mcp.operations.engine import Engine
-from minions_evals_mcp.operations.ids import whole_id, with_whole_ids
+from minions_evals_mcp.operations.ids import is_test_case, whole_id, with_whole_ids
 from minions_evals_mcp.project import NAME, Project, Thresholds
 from minions_evals_mcp.settings import settings_here
 
@@ -123,8 +123,7 @@ async def _run_one(
     *,
     takes_key: bool,
 ) -> int:
-    record = await save_records.found(engine, ident)
-    if isinstance(record.fields, TestCase):
+    if await is_test_case(engine, ident):
         asked = options.request("run_test_case", run_test_case.Request, test_case_id=ident)
         return await show_case(engine, await with_whole_ids(engine, asked), common)
     began = engine.clock()
