@@ -13,7 +13,7 @@ from minions_evals_mcp.scoring.failure_causes import CauseGroup, cause_sentence
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries import failure_causes, shared_cases
+from minions_evals_mcp.store.queries import failure_causes
 from minions_evals_mcp.store.queries.failure_causes import Causes, KeptCause
 
 MOST_NEW = 100_000
@@ -86,6 +86,8 @@ def _version_names(db: Db, causes_by_key: Mapping[str, KeptCause]) -> dict[str, 
 
 def _newly_failing(db: Db, run_id: str) -> frozenset[str] | None:
     """The cases that passed in the run before; None where there is none, or the run is not concluded."""
+    from minions_evals_mcp.store.queries import shared_cases  # noqa: PLC0415  as above
+
     previous = runs.run_before(db, run_id=run_id)
     if previous is None:
         return None

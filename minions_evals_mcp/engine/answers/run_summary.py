@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.failing.failure_types import FailureType
@@ -19,32 +20,27 @@ from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, 
 from minions_evals_mcp.engine.answers.readings.user_errors import UserErrors, read_user_errors
 from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
-from minions_evals_mcp.engine.compare.sample_size import MOST_UNITS, detectable
-from minions_evals_mcp.engine.conclude.benchmark_run import NAMED_SKIPPED
-from minions_evals_mcp.engine.conclude.detect_trend import trend_id
-from minions_evals_mcp.engine.conclude.falls import fall_in_words, fall_of, still_fallen
 from minions_evals_mcp.engine.conclude.output_origins import output_origins
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.failures.receipts import model_sentence
 from minions_evals_mcp.engine.jobs import kept_job, request_of, with_gone
 from minions_evals_mcp.engine.judge.panel import implicit, kind_of, outside_criteria
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_rate
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
-from minions_evals_mcp.engine.people.user_turns import packet_of_user
 from minions_evals_mcp.engine.request import JudgeKind
 from minions_evals_mcp.engine.run.planning import digests_of, model_of
 from minions_evals_mcp.judges.packets import Packet, packet
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.judges.user_packets import UserPacket
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.stats.regression import LOOKED_BACK, pass_rate_dropped, slow_fall
 from minions_evals_mcp.store import jobs, leases, records, runs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobKind, JobState
-from minions_evals_mcp.store.queries import run_pairs, shared_cases
 from minions_evals_mcp.store.queries.judging.judgment_origins import JudgmentOrigins, judgment_origins
 from minions_evals_mcp.store.queries.trend_points import pass_rates
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.store.queries import shared_cases
 
 NAMED_CAUSES = 20
 """So many causes stand in a summary that asks for no failures."""
@@ -225,10 +221,17 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         corrected=None if run is None else corrected_pass_rate(db, run.id),
         user_errors=read_user_errors(db, job.id),
         audit=None if run is None else _audit(db, job),
-        minimum_detectable=None if run is None or job.total > MOST_UNITS else detectable(db, run.id, job.subject_id),
+        minimum_detectable=None if run is None else _detectable(db, job, run),
         names=version_names(db, (job.subject_id, None if run is None else run.fields.prompt_version_ref)),
         workers=[WorkerLine.model_validate(asdict(share)) for share in leases.shares(db, job.id)],
     )
+
+
+def _detectable(db: Db, job: Job, run: Record[BenchmarkRun]) -> float | None:
+    """The smallest change that the next run of as many units would show; None where that takes long to work out."""
+    from minions_evals_mcp.engine.compare.sample_size import MOST_UNITS, detectable  # noqa: PLC0415  of a benchmark-run alone
+
+    return None if job.total > MOST_UNITS else detectable(db, run.id, job.subject_id)
 
 
 def _audit(db: Db, job: Job) -> AuditStanding | None:
@@ -287,6 +290,8 @@ _TOLD = {"criterion_id", "score", "min_score", "max_score", "rationale", "judged
 
 
 def _failure_line(db: Db, run: Record[TestRun], failure: Record[EvalFailure]) -> FailureLine:
+    from minions_evals_mcp.engine.failures.receipts import model_sentence  # noqa: PLC0415  as above
+
     case = records.minion(db, run.fields.test_case_id)
     return FailureLine(
         test_run_id=run.id,
@@ -314,6 +319,10 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     """The run's fall: since the run before, or, where that had fallen itself, since the last one that held."""
     if run is None or not (run.fields.is_regression or run.fields.fallen_since):
         return None
+    from minions_evals_mcp.engine.conclude.benchmark_run import NAMED_SKIPPED  # noqa: PLC0415  as above
+    from minions_evals_mcp.engine.conclude.falls import fall_of, still_fallen  # noqa: PLC0415  as above
+    from minions_evals_mcp.store.queries import shared_cases  # noqa: PLC0415  as above
+
     fall = fall_of(db, run)
     wire: Json = {}
     if run.fields.is_regression:
@@ -344,6 +353,8 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
 
 
 def _dropped_by_rule(shared: shared_cases.Shared) -> bool:
+    from minions_evals_mcp.stats.regression import pass_rate_dropped  # noqa: PLC0415  as above
+
     return pass_rate_dropped(shared.previous_passed, shared.previous_total, shared.passed, shared.total)
 
 
@@ -351,6 +362,8 @@ def _fall(run: Record[BenchmarkRun] | None) -> Json | None:
     """The supported fall of passes or scores, of any size, with its sentence."""
     if run is None or run.fields.fall is None:
         return None
+    from minions_evals_mcp.engine.conclude.falls import fall_in_words  # noqa: PLC0415  as above
+
     return {**run.fields.fall.model_dump(mode="json"), "summary": f"{fall_in_words(run.fields.fall)}."}
 
 
@@ -363,6 +376,9 @@ def _change(db: Db, run: Record[BenchmarkRun]) -> PairReading | None:
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     if run is None or not run.fields.is_standing:
         return None
+    from minions_evals_mcp.engine.conclude.detect_trend import trend_id  # noqa: PLC0415  of a benchmark-run alone
+    from minions_evals_mcp.stats.regression import LOOKED_BACK, slow_fall  # noqa: PLC0415  as above
+
     trend = records.get(db, trend_id(run.fields.benchmark_id), EvalTrend)
     if trend is None:
         return None
@@ -380,6 +396,8 @@ def _comparison(db: Db, job: Job) -> Json | None:
     """Returns what a comparison's job came to so far: its two runs, and the record once both are concluded."""
     if job.kind != "comparison":
         return None
+    from minions_evals_mcp.store.queries import run_pairs  # noqa: PLC0415  as above
+
     sides = [jobs.job_by_key(db, f"{job.id}:{which}") for which in ("A", "B")]
     comparison = run_pairs.comparison(db, job.id)
     record = None if comparison is None else comparison.wire()["fields"]
@@ -388,6 +406,8 @@ def _comparison(db: Db, job: Job) -> Json | None:
 
 def _user_packets(db: Db, rows: Sequence[jobs.UnitRow]) -> Iterator[UserPacket]:
     """The requests for what a user says next, of the conversations that wait for it."""
+    from minions_evals_mcp.engine.people.user_turns import packet_of_user  # noqa: PLC0415  only where a user's turn waits
+
     for row in rows:
         if talks.player_asked(row.reason):
             (measure,) = measures(db, (row.case_id,), {})

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
+from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.jobs import request_of
-from minions_evals_mcp.stats.prediction_powered import Corrected, JudgedOutput, corrected_difference, corrected_rate
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.judging.judge_labels import people_runs, run_outputs
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.stats.prediction_powered import Corrected, JudgedOutput
 
 Output = tuple[str, str]
 
@@ -47,12 +50,16 @@ class DrawnLabels:
 
 def corrected_pass_rate(db: Db, run_id: str) -> CorrectedFigure | None:
     """The pass rate of that benchmark-run as people would have found it; None without enough labels drawn at random."""
+    from minions_evals_mcp.stats.prediction_powered import corrected_rate  # noqa: PLC0415  as above
+
     outputs = labelled_outputs(db, run_id)
     return None if outputs is None else _figure(corrected_rate(outputs), outputs[0].chance)
 
 
 def corrected_pass_difference(db: Db, run_a: str, run_b: str, *, level: float = 0.95) -> CorrectedFigure | None:
     """The difference of two runs' pass rates, B minus A, as people would have found it; None where either lacks labels."""
+    from minions_evals_mcp.stats.prediction_powered import corrected_difference  # noqa: PLC0415  as above
+
     a, b = labelled_outputs(db, run_a), labelled_outputs(db, run_b)
     if a is None or b is None:
         return None
@@ -69,6 +76,8 @@ def _figure(figure: Corrected | None, chance: float) -> CorrectedFigure | None:
 
 def labelled_outputs(db: Db, run_id: str) -> list[JudgedOutput] | None:
     """The run's outputs with the judge's verdicts and people's; None where no output was drawn for people at random."""
+    from minions_evals_mcp.stats.prediction_powered import JudgedOutput  # noqa: PLC0415  as above
+
     labels = drawn_labels(db, run_id)
     if labels is None or not labels.passed:
         return None

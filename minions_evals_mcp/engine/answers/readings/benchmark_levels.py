@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.values import Timestamp, Value
-from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, setup_with
-from minions_evals_mcp.stats.drift import BESIDE, begun, likeliest_place
-from minions_evals_mcp.stats.paired import mcnemar_exact
 from minions_evals_mcp.store.connection import Db, file_of
-from minions_evals_mcp.store.queries import run_origins, shared_cases, trend_points
+from minions_evals_mcp.store.queries import run_origins, trend_points
 from minions_evals_mcp.store.queries.pages import level_cases
 from minions_evals_mcp.store.queries.pages.level_cases import CaseShare
 from minions_evals_mcp.store.queries.trend_points import SeriesRun
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.conclude.setup import RunSetup
 
 MOVED = 0.5
 """A case is behind a level where its share of passes moved by more than this."""
@@ -105,6 +106,8 @@ def _levels(parts: Sequence[Sequence[HistoryRun]]) -> Levels:
 
 def with_setup(db: Db, points: Sequence[SeriesRun]) -> list[HistoryRun]:
     """The runs, each with what it was made and judged with."""
+    from minions_evals_mcp.engine.conclude.setup import setup_with  # noqa: PLC0415  as above
+
     made = run_origins.made(db, [point.run_id for point in points])
     return [
         HistoryRun(
@@ -159,6 +162,9 @@ def _belongs(before: Sequence[HistoryRun], edge: Sequence[HistoryRun], after: Se
 
 def _parted(db: Db, segment: list[HistoryRun]) -> list[list[HistoryRun]]:
     """The segment cut where the target drifted: more cases moved one way, and stayed, than chance moves."""
+    from minions_evals_mcp.stats.drift import begun, likeliest_place  # noqa: PLC0415  as above
+    from minions_evals_mcp.stats.paired import mcnemar_exact  # noqa: PLC0415  as above
+
     rates = [run.passed / run.total for run in segment]
     place = likeliest_place(rates, max(run.total for run in segment))
     if place is None:
@@ -171,6 +177,10 @@ def _parted(db: Db, segment: list[HistoryRun]) -> list[list[HistoryRun]]:
 
 
 def _begins(db: Db, before: HistoryRun, run: HistoryRun) -> bool:
+    from minions_evals_mcp.engine.conclude.setup import changes  # noqa: PLC0415  as above
+    from minions_evals_mcp.stats.paired import mcnemar_exact  # noqa: PLC0415  as above
+    from minions_evals_mcp.store.queries import shared_cases  # noqa: PLC0415  as above
+
     if run.point.new_level or run.point.series != before.point.series:
         return True
     if not changes(before.setup, run.setup):
@@ -183,6 +193,8 @@ def moved_cases(
     db: Db, before: Sequence[HistoryRun], segment: Sequence[HistoryRun]
 ) -> tuple[dict[str, CaseShare], dict[str, CaseShare]]:
     """The cases that pass less in the runs after than in those before, and those that pass more; each where it failed."""
+    from minions_evals_mcp.stats.drift import BESIDE  # noqa: PLC0415  as above
+
     then = level_cases.shares(db, [run.point.run_id for run in before[-BESIDE:]])
     now = level_cases.shares(db, [run.point.run_id for run in segment[:BESIDE]])
     moved = {case: _rate(share) - _rate(then[case]) for case, share in now.items() if case in then}

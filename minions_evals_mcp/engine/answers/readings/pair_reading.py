@@ -11,7 +11,6 @@ from typing import Literal
 
 from minions_evals_mcp.domain.values import Count, Timestamp, Value
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import Levels, LevelStart, read_levels
-from minions_evals_mcp.engine.answers.readings.real_change import difference
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db, file_of
@@ -73,6 +72,8 @@ def run_before(db: Db, run_id: str) -> str | None:
 
 
 def _reading(db: Db, before: str, after: str, levels: Levels | None, scores: BothScores | None) -> PairReading:
+    from minions_evals_mcp.engine.answers.readings.real_change import difference  # noqa: PLC0415  pairs are compared for benchmark-runs alone
+
     found, why = difference(db, before, after, scores=scores)
     if found is None:
         return PairReading(before=before, after=after, verdict=None, why=why)
