@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import yaml
@@ -19,6 +19,8 @@ from minions_evals_mcp.scoring.assertions.kinds.similar import asks_similarity
 from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION, asks_outside, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Need
 
+AND = ", "
+"""Between the names of several models that gave one verdict together."""
 FROM_PROPOSAL = "fromProposal"
 MOST_DEPTH = 50
 _ASSERTIONS = TypeAdapter(tuple[Assertion, ...])
@@ -143,6 +145,16 @@ def by_rule(criterion: Criterion, score: float, rationale: str) -> Verdict:
         judged_by_type="heuristic",
         confidence=1.0,
     )
+
+
+def by_grader(verdict: Verdict, names: Iterable[str]) -> Verdict:
+    """A verdict by rules that rest on models' grades: the models are who judged, and told nothing of how sure they are."""
+    judged_by = {
+        "judged_by": AND.join(dict.fromkeys(names)),
+        "judged_by_type": "llm",
+        "confidence": None,
+    }
+    return verdict.model_copy(update=judged_by)
 
 
 def explained(results: Sequence[Checked]) -> str:

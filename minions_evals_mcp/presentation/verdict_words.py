@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart
-from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading
-from minions_evals_mcp.engine.answers.trend_summary import TrendSummary
-from minions_evals_mcp.store.queries.pages.benchmark_uses import BenchmarkUses
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart
+    from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading
+    from minions_evals_mcp.engine.answers.trend_summary import TrendSummary
+    from minions_evals_mcp.store.queries.pages.benchmark_uses import BenchmarkUses
 
 SIGNS = {
     "improved": "▲ improved",

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Interval, PromptComparison
 from minions_evals_mcp.domain.values import first_named, minute
-from minions_evals_mcp.engine.answers.comparison_summary import labels_words
-from minions_evals_mcp.engine.answers.report_values import Report, ReportedCase, Side, Status
-from minions_evals_mcp.engine.answers.run_before import RunBefore
-from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
-from minions_evals_mcp.engine.answers.run_summary import RunSummary
-from minions_evals_mcp.engine.conclude.setup import changes_sentence
 from minions_evals_mcp.presentation.verdict_words import (
     LOOKS,
     SIGNS,
@@ -27,7 +21,13 @@ from minions_evals_mcp.presentation.verdict_words import (
 from minions_evals_mcp.stats.attempts import BUDGET, sure_words
 from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
 from minions_evals_mcp.store.jobs import JobKind, JobState
-from minions_evals_mcp.store.queries.report_units import CriterionScore
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.answers.report_values import Report, ReportedCase, Side, Status
+    from minions_evals_mcp.engine.answers.run_before import RunBefore
+    from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
+    from minions_evals_mcp.engine.answers.run_summary import RunSummary
+    from minions_evals_mcp.store.queries.report_units import CriterionScore
 
 KIND_WORDS: dict[Kind, str] = {
     "newly-failing": "newly failing",
@@ -89,6 +89,8 @@ DOUBTS = {"provisional": "provisional: few runs", "volatile": "its scores jump f
 
 def since_words(since: RunBefore) -> str:
     """Returns what changed since the run before, and whether that is real."""
+    from minions_evals_mcp.engine.conclude.setup import changes_sentence  # noqa: PLC0415  as below
+
     moved = since.reading is None or since.reading.verdict is None or bool(since.reading.better or since.reading.worse)
     verdict = "not concluded" if since.reading is None else pair_words(since.reading)
     return f"Beside the run before of {minute(since.at)} UTC: {verdict}. {changes_sentence(since.changed, moved=moved)}"
@@ -109,6 +111,8 @@ def checks_words(diff: RunDiff) -> str:
 
 def set_up_words(diff: RunDiff) -> str:
     """Returns how the two runs were made and judged differently, in a sentence."""
+    from minions_evals_mcp.engine.conclude.setup import changes_sentence  # noqa: PLC0415  as below
+
     return changes_sentence(diff.what_changed, moved=diff.counts.keys() != {"same"})
 
 
@@ -231,9 +235,12 @@ def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list
         sentences.append(summary.user_errors.sentence)
     if summary.corrected is not None:
         sentences.append(summary.corrected.in_words("the pass rate"))
-    if compared is not None and (label_text := labels_words(compared)):
-        sentences.append(label_text)
-    return sentences
+    if compared is None:
+        return sentences
+    from minions_evals_mcp.engine.answers.comparison_summary import labels_words  # noqa: PLC0415  as below
+
+    label_text = labels_words(compared)
+    return [*sentences, label_text] if label_text else sentences
 
 
 def addressed_words(summary: RunSummary) -> str:

@@ -17,8 +17,7 @@ from minions_evals_mcp.engine.judge.likeness import metrics_of
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByExpectation, Measure
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.addressed import addressing_words, caution
-from minions_evals_mcp.judges.grading import AND
-from minions_evals_mcp.judges.heuristic import guide, is_rule
+from minions_evals_mcp.judges.heuristic import AND, guide, is_rule
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.failure_causes import cause_key
 from minions_evals_mcp.scoring.failures.failed import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput

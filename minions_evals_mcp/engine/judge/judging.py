@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 import anyio
 
@@ -15,19 +14,17 @@ from minions_evals_mcp.domain.metric_scores import MetricScore
 from minions_evals_mcp.domain.outcomes import Awaiting, JudgeErrored, NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.judge.compose import WANTS_JSON, OutputVerdicts
-from minions_evals_mcp.engine.judge.door import Judges, judge
+from minions_evals_mcp.engine.judge.door import Judges, Questions, judge
 from minions_evals_mcp.engine.judge.kept_verdicts import Given, KeptVerdicts
-from minions_evals_mcp.engine.judge.model_grades import unit_grades
 from minions_evals_mcp.engine.judge.panel import Panel, implicit
 from minions_evals_mcp.engine.judge.unit_examination import Rescoring, Ruled, UnitExamination, Unruled
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByNothing, Measure
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.judges.grading import by_grader
-from minions_evals_mcp.judges.heuristic import by_rule
+from minions_evals_mcp.judges.heuristic import by_grader, by_rule
 from minions_evals_mcp.judges.packets import packet
 from minions_evals_mcp.judges.task import Criterion, Said, Work
 from minions_evals_mcp.scoring.assertions.kinds.own import own_names
-from minions_evals_mcp.scoring.checks import Aggregate, Checked
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence
 from minions_evals_mcp.scoring.metrics import named_in, named_scores
 from minions_evals_mcp.scoring.rubric import RubricInUse
 
@@ -74,7 +71,7 @@ class Judging:
             engine.snippets,
             engine.embedder,
             own and own.named_embedder,
-            partial(unit_grades, self.kept),
+            self._grades,
         )
         ruled = await judge(units, judges)
         coded = {
@@ -87,6 +84,13 @@ class Judging:
             assert isinstance(earlier, Ruled)
             ruled[number] = replace(result, checks=earlier.checks) if isinstance(result, Ruled) else result
         return ruled
+
+    async def _grades(self, page: Questions, evidence: Evidence) -> list[Evidence]:
+        if not any(needs for _, needs in page):
+            return [evidence] * len(page)
+        from minions_evals_mcp.engine.judge.model_grades import unit_grades  # noqa: PLC0415  rules alone ask no model
+
+        return await unit_grades(self.kept, page, evidence)
 
     async def _given_verdicts(self, units: Sequence[UnitExamination], ruled: Sequence[Ruled | Unruled]) -> list[Given]:
         """Returns what is kept of what those judge who are no rules, for each unit."""
@@ -133,7 +137,7 @@ class Judging:
         verdict = by_rule(criterion, score, ruled.reason or "nothing was asked for")
         graders = [self.panel.judge(asks.judge) for asks in self.panel.asks(measure) if self.panel.has(asks)]
         return OutputVerdicts(
-            ((by_grader(verdict, graders) if graders else verdict, at),),
+            ((by_grader(verdict, [one.name for one in graders]) if graders else verdict, at),),
             self.panel.digest(measure),
             _metrics(named_in(whole)),
             passed=whole.passed,

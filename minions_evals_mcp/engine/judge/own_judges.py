@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -15,12 +16,14 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.embedders import model_embedder
 from minions_evals_mcp.engine.judge.services import Answers, OpenService, ask_webhook, gathered, vet_webhook
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.models.service_table import DEFAULT_MODERATION, service_of
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.assertions.kinds.services import UNNAMED
 from minions_evals_mcp.scoring.checks import ServiceNeed, Unmet
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.judges.llm import LlmJudge
 
 
 @dataclass(slots=True, eq=False)
@@ -29,12 +32,14 @@ class OwnJudges:
 
     engine: Engine
     budget: Budget
-    judges: dict[str, LlmJudge] = field(default_factory=dict[str, LlmJudge])
+    judges: dict[str, LlmJudge] = field(default_factory=dict)  # pyright: ignore[reportUnknownVariableType]
     embedders: dict[str, Embedder] = field(default_factory=dict[str, Embedder])
     services: dict[str, OpenService] = field(default_factory=dict[str, OpenService])
 
     def judge(self, grader: Grader) -> LlmJudge:
         """The judge; raises `BadInputError` where its key is missing, or only its config can open it."""
+        from minions_evals_mcp.judges.llm import LlmJudge  # noqa: PLC0415  only where a model of its own judges
+
         if grader.name not in self.judges:
             client, model = self._client(grader)
             engine = self.engine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.assertions import Assertion, Grader
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
@@ -22,15 +23,16 @@ from minions_evals_mcp.engine.judge.yardstick import (
 )
 from minions_evals_mcp.engine.request import JudgeChoice, JudgeKind
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.judges.grading import grader_digest
 from minions_evals_mcp.judges.heuristic import guide_asks, guide_asks_outside, guide_embeds, takes_proposal
-from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions.kinds.graded import GraderRequest, grades_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
 from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.judges.llm import LlmJudge
 
 NO_GUIDE = "does the output do what the case asks for?"
 
@@ -139,10 +141,13 @@ class Panel:
 
     def _with_graders(self, digest_so_far: str, asks: Sequence[GraderRequest]) -> str:
         """That digest together with those of the models that grade for rules."""
-        digests = {
-            grader_digest(self.judge(question.judge), question.template) for question in asks if self.has(question)
-        }
-        return digest([digest_so_far, *sorted(digests)]) if digests else digest_so_far
+        asked = [question for question in asks if self.has(question)]
+        if not asked:
+            return digest_so_far
+        from minions_evals_mcp.judges.grading import grader_digest  # noqa: PLC0415  only where a model grades
+
+        digests = {grader_digest(self.judge(question.judge), question.template) for question in asked}
+        return digest([digest_so_far, *sorted(digests)])
 
     def embedder(self, measure: Measure) -> str | None:
         """The embedders that the case's runs are measured with, by name; None where nothing about them is."""

@@ -13,8 +13,7 @@ from minions_evals_mcp.engine.judge.door import grade_needs
 from minions_evals_mcp.engine.judge.panel import Panel, implicit
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByExpectation, ByNothing, BySimilarity, Measure
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.judges.grading import by_grader
-from minions_evals_mcp.judges.heuristic import explained, guide_needs, judge_by_rule
+from minions_evals_mcp.judges.heuristic import by_grader, explained, guide_needs, judge_by_rule
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions.check_scores import CheckMeasure, check_scores, known_total
 from minions_evals_mcp.scoring.assertions.decided import left_to_ask
@@ -137,7 +136,7 @@ class UnitExamination:
         if self.panel.llm is None or not evidence.grades:
             return verdict
         wanted = grade_needs(guide_needs(criterion, self.work), evidence)
-        return by_grader(verdict, [self.panel.llm]) if wanted else verdict
+        return by_grader(verdict, [self.panel.llm.name]) if wanted else verdict
 
     def _ruled_checks(self, yardstick: ByAssertions, evidence: Evidence) -> Unruled | Ruled:
         whole = self._checks(yardstick).answer(replace(evidence, own=self.own) if self.own else evidence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import combined, digest
@@ -27,7 +28,6 @@ from minions_evals_mcp.engine.run.versions import RunVersions, named_alike, with
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import ModelRef, parse_judges, parse_model
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
@@ -37,6 +37,9 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.targets.live import ModelTarget, Target
 from minions_evals_mcp.targets.own import OWN_KINDS, own_target
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.judges.llm import LlmJudge
 
 PAGE = 200
 """How many cases are read at once."""
@@ -122,6 +125,8 @@ def judge_for(
 
 
 def _judge(engine: Engine, model: ModelRef, budget: Budget) -> LlmJudge:
+    from minions_evals_mcp.judges.llm import LlmJudge  # noqa: PLC0415  only where a model judges
+
     client = Metered(model.provider, partial(engine.models.client, model), budget)
     config = engine.config
     return LlmJudge(
