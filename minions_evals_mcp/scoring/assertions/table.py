@@ -13,8 +13,8 @@ from minions_evals_mcp.domain.assertions import AGENT_TURNS, EVERY_TURN, HOLDING
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.frozen_types import tuples_of
 from minions_evals_mcp.next_steps import Next
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind, no_needs
 from minions_evals_mcp.scoring.assertions import sets
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind, no_needs
 from minions_evals_mcp.scoring.assertions.trajectories import turns
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Evidence, Need, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.max_score import SELECTING

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, shown_variables, template_of, vet_share
 from minions_evals_mcp.scoring.assertions.kinds.snippets import transform_run, vet_source
 from minions_evals_mcp.scoring.checks import (

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.foreign.inspect_scorers import Scored, carried_out, found
 from minions_evals_mcp.scoring.foreign.recorded import FULL, RecordedVerdict, verdict_of

@@ -22,7 +22,7 @@ from minions_evals_mcp.domain.assertions import Assertion, Grader
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, TEMPLATES
 from minions_evals_mcp.scoring.reserved_inputs import HIDDEN

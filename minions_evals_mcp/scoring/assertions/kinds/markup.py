@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.assertions.kinds.xml_tree import ElementSpan, candidates, flaw, has_path, tree
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet

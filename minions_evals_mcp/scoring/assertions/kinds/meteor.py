@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE, references_of
 from minions_evals_mcp.scoring.checks import Evidence, Subject, SynonymNeed, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt

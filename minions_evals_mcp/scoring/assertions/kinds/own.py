@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Checked, Evidence, OwnVerdict, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Evidence, Subject
 from minions_evals_mcp.scoring.values import UnweightedResult
 

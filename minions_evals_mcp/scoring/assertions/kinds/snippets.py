@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_check, given_to_transform
 from minions_evals_mcp.scoring.assertions.kinds.code_verdicts import NoVerdict, verdict_of
 from minions_evals_mcp.scoring.checks import Evidence, Language, Ran, SnippetError, SnippetNeed, Subject, Unmet

@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.querying.queries import Query, QueryError, holds, queried
 from minions_evals_mcp.domain.values import Json, Text, Value, unknown_key
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, same
 from minions_evals_mcp.scoring.assertions.trajectories.trajectory import on_log
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import found, search_needs
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
 from minions_evals_mcp.scoring.patterns import compiled, matcher

@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.trajectories.span_steps import spans_of
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, mapping, vet_object, vet_pattern
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet

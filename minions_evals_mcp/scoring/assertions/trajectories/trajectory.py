@@ -21,7 +21,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import NEGATION, Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import listed
 from minions_evals_mcp.scoring.assertions.trajectories.span_steps import is_traced, spans_of, steps_of_spans
 from minions_evals_mcp.scoring.assertions.trajectories.steps import (

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import first_named
-from minions_evals_mcp.scoring.assertions.kind import AssertionKind
+from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.assertions.trajectories.arguments import FoundIn
 from minions_evals_mcp.scoring.assertions.trajectories.steps import CalledStep, steps_of
