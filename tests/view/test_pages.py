@@ -12,6 +12,7 @@ from starlette.types import Message, Scope
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.interop.audit.audits import audit
+from minions_evals_mcp.store.queries.pages.run_cases import CaseFilter, case_lines
 from minions_evals_mcp.view.app import view_app
 from tests.shared.report.hostile import NAME, PAYLOADS, hostile_runs
 from tests.shared.view.visitor import HOME, KEYS, visitor, waiting
@@ -303,3 +304,46 @@ async def test_the_audit_of_a_benchmark_says_what_its_checks_let_pass(engine: En
         await save(engine, [answer("a", "c", "good", inputs={"q": "good or <b>bad</b>?"})])
         job = await bench(engine, "b")
         assert (await page.get("/case?id=c")).headers["location"] == f"/case?run={job.id}&at=0.1"
+
+
+SAID: dict[str, str | Json] = {
+    "quoted": 'He said "no" to C:\\temp',
+    "foreign": "Größe 10 µm, naïve 東京",
+    "lines": "first\nsecond/third",
+    "structured": {"answer": "Yes", "places": [1, 2]},
+    "loud": "REFUND granted (100 %)",
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ('"no" to C:\\', ["quoted"]),
+        ("Größe", ["foreign"]),
+        ("東京", ["foreign"]),
+        ("second/th", ["lines"]),
+        ("first\nsecond", ["lines"]),
+        ("refund GRANTED (100 %)", ["loud"]),
+        ('"answer":"Yes"', ["structured"]),
+        ("[1,2]", ["structured"]),
+        ("QUOTED", ["quoted"]),
+        ("isRegression", []),
+        ("icontains", []),
+        ("_", []),
+        ("loud REFUND", []),
+    ],
+)
+async def test_a_search_finds_what_id_title_or_output_hold_and_nothing_that_is_kept_beside_them(
+    engine: Engine, asked: str, found: list[str]
+) -> None:
+    cases = [
+        case(name, name=name, inputs={"q": name}, assertions=[{"type": "icontains", "value": "zz"}]) for name in SAID
+    ]
+    await save(engine, [*cases, *(answer(f"{name}@", name, said, inputs={"q": name}) for name, said in SAID.items())])
+    await save(engine, [benchmark("b", *SAID)])
+    job = await bench(engine, "b")
+    lines, fitting = await engine.store.read(
+        lambda db: case_lines(db, job.id, CaseFilter(text=asked, sort="case"), skip=0, limit=50)
+    )
+
+    assert ([line.case_id for line in lines], fitting) == (found, len(found))

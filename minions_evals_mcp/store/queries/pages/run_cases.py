@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -84,12 +85,16 @@ _ORDERS: dict[Sort, str] = {
     "time": "r.rest ->> '$.latencyMs'",
     "place": "u.position",
 }
-_OUTPUT = "coalesce(r.rest -> '$.actualOutput', u.output -> '$.output')"
+_PLAIN = re.compile(r"[\w .,:;!?()\[\]{}@#$%^&*+=<>|~`'-]+", re.ASCII)
+"""Text without a quote, a backslash, a slash or a character beyond ASCII, which JSON may write otherwise."""
+_OUTPUT = (
+    "coalesce(r.rest ->> '$.actualOutput.output', r.rest -> '$.actualOutput', u.output ->> '$.output.output',"
+    " u.output -> '$.output', '')"
+)
 _DETAIL = (
     "SELECT u.position, u.trial, u.case_id, coalesce(m.title, u.case_id), u.outcome,"
     f" {_STATUS}, {_CHANGE}, r.total_score / r.max_possible_score, o.total_score / o.max_possible_score, coalesce(f.failure_type, ''),"
-    " substr(coalesce(r.rest ->> '$.actualOutput.output', r.rest -> '$.actualOutput', u.output ->> '$.output.output',"
-    " u.output -> '$.output', ''), 1, 300), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs',"
+    f" substr({_OUTPUT}, 1, 300), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs',"
     f" {INPUTS}, {EXPECTED}, r.id"
     " FROM json_each(:places) p CROSS JOIN unit u ON u.job_id = :run AND u.position = p.value ->> 0 AND u.trial = p.value ->> 1"
     " LEFT JOIN test_run r ON r.id = u.test_run_id"
@@ -197,8 +202,25 @@ def _conditions(filters: CaseFilter) -> tuple[str, str]:
     if filters.tag:
         where += f" AND EXISTS (SELECT 1 FROM {TAGS} t WHERE t.value = :tag)"
     if filters.text:
-        where += f" AND instr(lower(concat(u.case_id, ' ', m.title, ' ', {_OUTPUT})), lower(:text)) > 0"
+        where += f" AND {_found(filters.text)}"
     return where, joins
+
+
+def _found(text: str) -> str:
+    """Whether the case's id and title, or its output, hold the text.
+
+    What JSON never escapes stands in the row as it is, which is looked at first: to read the output out of its JSON takes four
+    times as long.
+    """
+    named = _holds("concat(u.case_id, ' ', m.title)")
+    said = _holds(_OUTPUT)
+    if _PLAIN.fullmatch(text):
+        said = f"{_holds('coalesce(r.rest, u.output)')} AND {said}"
+    return f"({named} OR {said})"
+
+
+def _holds(column: str) -> str:
+    return f"instr(lower({column}), lower(:text)) > 0"
 
 
 @dataclass(frozen=True, slots=True)
