@@ -8,7 +8,6 @@ from typing import cast
 import pytest
 
 from tests.browser import showcase
-from tests.browser.axe import require_axe, violations
 from tests.browser.conftest import Once
 from tests.shared.browser.driver import Chromium, Tab
 from tests.shared.view.process import viewing
@@ -227,18 +226,6 @@ def test_the_first_case_of_a_run_is_on_the_first_screen(at: Tab, showing: dict[s
     assert cast("float", at.ask_page("document.querySelector('#cases tbody tr').getBoundingClientRect().top")) < 300
 
 
-def test_one_unbroken_word_widens_no_table(at: Tab, showing: dict[str, str]) -> None:
-    wide = (
-        "[...document.querySelectorAll('main .scroll')].filter((one) => one.scrollWidth > one.clientWidth + 1)"
-        ".map((one) => one.getAttribute('aria-label'))"
-    )
-    for name, address in showing.items():
-        for width in (1440, 1024):
-            at.seen(width=width)
-            at.go(address)
-            assert at.ask_page(wide) == [], (name, width)
-
-
 def test_a_filter_is_walked_case_by_case_and_left_at_the_same_row(at: Tab, showing: dict[str, str]) -> None:
     at.go(showing["cliff run"])
     at.ask_page("location.assign(`${location.pathname}${location.search}&status=newly-passing`)")
@@ -258,15 +245,3 @@ def test_a_filter_is_walked_case_by_case_and_left_at_the_same_row(at: Tab, showi
     assert "status=newly-passing" in cast("str", at.ask_page("location.search"))
     assert at.ask_page("document.querySelector(location.hash).textContent") == case
     assert at.ask_page("document.querySelectorAll('#cases tbody tr').length") == 4
-
-
-def test_axe_finds_nothing_on_the_pages_of_the_showcase(at: Tab, showing: dict[str, str]) -> None:
-    require_axe()
-    for name, address in showing.items():
-        for width, dark in ((390, False), (1440, True)):
-            at.seen(width=width, dark=dark)
-            at.go(address)
-            assert violations(at) == [], (name, width)
-        assert at.complaints() == [], name
-        loaded = "performance.getEntriesByType('resource').every((one) => one.name.startsWith(location.origin))"
-        assert at.ask_page(loaded) is True, name
