@@ -10,7 +10,7 @@ import pytest
 
 from minions_evals_mcp.view.app import routes
 from tests.browser import gallery, showcase
-from tests.browser.axe import require_axe, violations
+from tests.browser.axe import ALIKE, require_axe, violations
 from tests.browser.conftest import Once
 from tests.browser.pictures import HEIGHT, WIDTHS
 from tests.shared.browser.driver import Chromium, Tab
@@ -36,20 +36,20 @@ ELSEWHERE = (
     "performance.getEntriesByType('resource').map((one) => one.name).filter((one) => !one.startsWith(location.origin))"
 )
 FACES = "document.fonts.ready.then((all) => [...all].filter((one) => one.status === 'error').map((one) => one.family))"
-UNBROKEN = """(() => {
+UNBROKEN = f"""(() => {{
   const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
   const words = [];
-  while (texts.nextNode()) {
-    const { parentElement: held, data } = texts.currentNode;
-    if (data.trim() && !held.closest("svg, select, button, [aria-hidden], .mark, .unseen")
+  while (texts.nextNode()) {{
+    const {{ parentElement: held, data }} = texts.currentNode;
+    if (data.trim() && !held.closest("svg, select, button, [aria-hidden], .mark, .unseen, {ALIKE}")
       && getComputedStyle(held).textWrapMode === "wrap") words.push(texts.currentNode);
-  }
+  }}
   const tables = [...document.querySelectorAll("main table")].filter((one) => one.checkVisibility());
   const room = tables.map((one) => Math.max(one.offsetWidth, one.closest(".scroll").clientWidth) + 1);
   for (const one of words) one.data = "W".repeat(400);
   return [document.documentElement.scrollWidth - innerWidth,
-    ...tables.map((one, at) => one.offsetWidth > room[at] ? `${one.className}: ${room[at]} to ${one.offsetWidth}` : 0)];
-})()"""
+    ...tables.map((one, at) => one.offsetWidth > room[at] ? `${{one.className}}: ${{room[at]}} to ${{one.offsetWidth}}` : 0)];
+}})()"""
 HEADS = """[...document.querySelectorAll("main table")].filter((one) => one.checkVisibility() && one.offsetHeight > innerHeight)
   .map((one) => {
     const region = one.closest(".scroll");
