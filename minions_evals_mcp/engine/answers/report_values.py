@@ -81,6 +81,8 @@ class ReportCause(Value):
     root_cause: str
     model_says: str = ""
     confidence: float | None = None
+    signals: tuple[str, ...] = ()
+    """What the type of the failure rests on, as it was found in the output."""
 
 
 T = TypeVar("T")
