@@ -319,7 +319,7 @@ def shipping(verdict: str, a: str, b: str) -> str:
         case "equivalent":
             return f"Either will do: {b} is as good as {a}"
         case _:
-            return f"Not settled between {a} and {b}: run more"
+            return f"Undecided between {a} and {b}: run more cases"
 
 
 def delta_words(comparison: PromptComparison) -> str:
