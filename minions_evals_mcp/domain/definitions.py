@@ -147,6 +147,7 @@ class RubricCriterion(Fields):
 class Benchmark(Fields):
     """A named set of test cases that measures one dimension; `passingThreshold` and `lastScore` are 0–1.
 
+    `lastJudgedBy`: who judged the run of `lastScore` instead of the rubric's own judge; empty where that did.
     `sealed`: no door shows what its cases say or how each fared; only comparisons run it, and answer with a verdict.
     """
 
@@ -160,6 +161,7 @@ class Benchmark(Fields):
     owner_id: str | None = None
     last_run_at: Timestamp | None = None
     last_score: Unit | None = None
+    last_judged_by: Annotated[tuple[str, ...], Field(exclude_if=lambda judges: not judges)] = ()
     status: Literal["active", "retired"] = "active"
     schedule: str | None = None
     sealed: Annotated[bool, Field(exclude_if=lambda sealed: not sealed)] = False

@@ -152,7 +152,7 @@ class BenchmarkRun(Fields):
     passing run, where this one is still below it though no further below the run before. `groups`: the independent groups
     that its cases form, where some share one; `effectiveCases`: the number of independent cases that would tell as much.
     `fall`: passes or scores fell significantly since the run that it is compared with. `cached`: all its outputs came from the
-    target's cache.
+    target's cache. `judgedBy`: who judged, where a caller, a person or rules did instead of a criterion's own judge.
     """
 
     slug: ClassVar[str] = "benchmark-run"
@@ -183,6 +183,7 @@ class BenchmarkRun(Fields):
     effective_cases: Annotated[Amount | None, Field(exclude_if=lambda cases: cases is None)] = None
     cached: Annotated[bool, Field(exclude_if=lambda cached: not cached)] = False
     answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
+    judged_by: Annotated[tuple[str, ...], Field(exclude_if=lambda judges: not judges)] = ()
     digests: Digests = Digests.trusted()
 
     @property
@@ -207,7 +208,7 @@ class EvalTrend(Fields):
     """The direction of a benchmark. `dataPoints` is a JSON string of {date, score, direction}.
 
     `evidence`: whether it fell by more than runs that resemble their neighbours do by chance; `changePoints`: the runs at
-    which a new level began.
+    which a new level began; `judgedBy` as in a benchmark-run.
     """
 
     slug: ClassVar[str] = "eval-trend"
@@ -225,6 +226,7 @@ class EvalTrend(Fields):
     provisional: bool = False
     evidence: Evidence | None = None
     change_points: Ids = ()
+    judged_by: Annotated[tuple[str, ...], Field(exclude_if=lambda judges: not judges)] = ()
 
 
 class PromptComparison(Fields):

@@ -74,7 +74,8 @@ REDACTIONS: Mapping[str, Redaction] = {
         {
             "title": _for_case("'sealed case'", "title"),
             "fields": f"CASE WHEN type = 'test-case' AND id IN veiled_case THEN {_case_fields()}"
-            " WHEN type = 'benchmark' AND id IN veiled_benchmark THEN json_remove(fields, '$.lastScore', '$.lastRunAt')"
+            " WHEN type = 'benchmark' AND id IN veiled_benchmark THEN json_remove(fields, '$.lastScore', '$.lastRunAt',"
+            " '$.lastJudgedBy')"
             " ELSE fields END",
             "tags": _for_case("'[]'", "tags"),
             "status": _for_case(f"'{SEALED}'", "status"),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.domain.values import first_named, iso
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart
     from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading
     from minions_evals_mcp.engine.answers.trend_summary import TrendSummary
@@ -68,6 +70,11 @@ def _figures(reading: PairReading) -> str:
 
 def _cases(number: int) -> str:
     return f"{number:,} {'case' if number == 1 else 'cases'}"
+
+
+def judged_instead(judges: Sequence[str]) -> str:
+    """Who judged where it was not the benchmark's own judge; empty where it was."""
+    return f"judged by {first_named(judges, 3)}, not by the benchmark's own judge" if judges else ""
 
 
 def level_words(start: LevelStart) -> str:

@@ -15,9 +15,9 @@ from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.answers.gates import (
-    limit_words,
     regression_gate,
     score_gate,
+    score_words,
     skipped_words,
     stays_red,
     undecided_words,
@@ -231,7 +231,7 @@ def _vet(
     if min_score is not None:
         limit = score_gate(summary, min_score, literal=literal)
         gate = settled(limit.gate, undecided)
-        words = in_terms(limit_words(limit, summary.subject_id), PythonCalls())
+        words = in_terms(score_words(summary, limit), PythonCalls())
         if gate == "failed":
             raise AssertionError(f"{summary.subject_id}: {words}: {_failed(summary)}")
         if gate == "undecided":

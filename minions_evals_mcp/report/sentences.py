@@ -15,6 +15,7 @@ from minions_evals_mcp.presentation.verdict_words import (
     LOOKS,
     SIGNS,
     compared_words,
+    judged_instead,
     verdict_sign,
     verdict_word,
 )
@@ -134,7 +135,18 @@ def run_answer(side: Side) -> str:
         return f"{side.title} {standing(summary)}."
     verdict = run_verdict(summary)
     needed = f", {side.threshold:g} is needed" if side.threshold else ""
-    return f"{side.title} {verdict}: {_passes(summary, fields)}, score {number(fields['overallScore'])}{needed}{_unscored(side)}."
+    return (
+        f"{side.title} {verdict}: {_passes(summary, fields)}, score {number(fields['overallScore'])}{needed}"
+        f"{_unscored(side)}{_instead(fields)}."
+    )
+
+
+def _instead(fields: Json) -> str:
+    """Who judged, where it was not the benchmark's own judge."""
+    judges = fields.get("judgedBy")
+    return (
+        f", {judged_instead([str(judge) for judge in judges])}" if isinstance(judges, list | tuple) and judges else ""
+    )
 
 
 def run_verdict(summary: RunSummary) -> str:

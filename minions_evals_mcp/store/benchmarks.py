@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
-from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.definitions import Benchmark, Json
 from minions_evals_mcp.domain.digests import canonical, text_digest
+from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.frozen_types import frozen_type
@@ -42,13 +41,14 @@ def benchmark_head(db: Db, ident: str) -> BenchmarkHead:
     return BenchmarkHead(*row)
 
 
-def note_last_run(db: Db, ident: str, *, ran_at: datetime, score: float) -> None:
-    """Writes when the benchmark ran last, and its score; nobody edited it, so it stays as old as it was."""
+def note_last_run(db: Db, ident: str, run: BenchmarkRun) -> None:
+    """Writes when the benchmark ran last, its score and who judged instead of its own judge; it stays as old as it was."""
     title, fields, tags, status, listed = db.execute(
         "SELECT title, json_remove(fields, '$.testCaseIds'), tags, status, fields -> '$.testCaseIds' FROM minion WHERE id = ?",
         (ident,),
     ).fetchone()
-    since = {"lastRunAt": iso(ran_at), "lastScore": score}
+    judges = [*run.judged_by] or None
+    since: Json = {"lastRunAt": iso(run.ran_at), "lastScore": run.overall_score, "lastJudgedBy": judges}
     head = {**from_json(fields), **since, "testCaseIds": _LISTED}
     content: JsonValue = {
         "type": Benchmark.slug,

@@ -19,9 +19,9 @@ from minions_evals_mcp.errors import NotFoundError, SealedError, unseal
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.next_steps import list_them
 from minions_evals_mcp.stats.limits import Limit, limit_gate
-from minions_evals_mcp.store import events, sealed_content
+from minions_evals_mcp.store import events, runs, sealed_content
 from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
-from minions_evals_mcp.store.rows import TABLES, WHOLE, record_of, select, table_of
+from minions_evals_mcp.store.rows import OWN_JUDGE_FIRST, TABLES, WHOLE, record_of, select, table_of
 
 _COLUMNS = "seq, id, type, title, fields, tags, status, created_at, updated_at, created_by, deleted_at"
 CHUNK = 500
@@ -377,33 +377,25 @@ class Gate:
 
 
 def gates(db: Db, record: Record[Fields]) -> list[Gate]:
-    """The quality gates of a skill, each beside its benchmark's standing: the newest run that counts, and who judged it."""
+    """The quality gates of a skill, each beside its benchmark's standing, and who judged it: of its own judge where there is one."""
     skill = of_type(record, SkillDefinition)
     gates_read: list[Gate] = []
     for gate in skill.fields.quality_gates if skill else ():
         row = db.execute(
-            "SELECT overall_score, id, json_extract(rest, '$.scoreCi'), total_count, coalesce(json_extract(rest, '$.trials'), 1)"
-            f" FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT 1",
+            "SELECT overall_score, id, json_extract(rest, '$.scoreCi'), total_count, coalesce(json_extract(rest, '$.trials'), 1),"
+            " json_extract(rest, '$.judgedBy')"
+            f" FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE} ORDER BY {OWN_JUDGE_FIRST} LIMIT 1",
             (gate.benchmark_id,),
         ).fetchone()
         if row is None:
             gates_read.append(Gate(gate.benchmark_id, gate.min_score, None, None))
             continue
-        score, run_id, interval, total, trials = row
+        score, run_id, interval, total, trials, stood_in = row
+        judges = runs.judges_of(db, run_id) if stood_in is None else tuple(from_json(stood_in))
         bounds = None if interval is None else cast("tuple[float, float]", tuple(from_json(interval)))
         limit = limit_gate(score, bounds, gate.min_score, cases=max(1, round(total / trials)))
-        gates_read.append(Gate(gate.benchmark_id, gate.min_score, score, run_id, limit, _judged_by(db, run_id)))
+        gates_read.append(Gate(gate.benchmark_id, gate.min_score, score, run_id, limit, judges))
     return gates_read
-
-
-def _judged_by(db: Db, run_id: str | None) -> tuple[str, ...]:
-    """The models, callers and people that judged the benchmark-run; none where rules did."""
-    rows = db.execute(
-        "SELECT DISTINCT j.judged_by FROM test_run r JOIN eval_judgment j ON j.test_run_id = r.id"
-        " WHERE r.benchmark_run_id = ? AND j.judged_by_type <> 'heuristic' ORDER BY j.judged_by LIMIT 10",
-        (run_id,),
-    )
-    return tuple(row[0] for row in rows)
 
 
 def counts(db: Db) -> Mapping[str, int]:

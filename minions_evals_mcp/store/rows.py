@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic.alias_generators import to_camel
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from minions_evals_mcp.domain import audits, results
 from minions_evals_mcp.domain.definitions import Fields
@@ -146,12 +146,21 @@ WHOLE = f"purpose <> 'comparison' AND {UNSELECTED} AND json_extract(rest, '$.cac
 """The benchmark-runs that are their benchmark's standing, as `BenchmarkRun.is_standing` has it: no side of a comparison, no
 selection of its cases, and not of outputs that all came from a cache. Last score, trend, gates and lists read these.
 """
+BY_OWN_JUDGE = "json_extract(rest, '$.judgedBy') IS NULL"
+"""The benchmark-runs in which each criterion's own judge judged."""
+OWN_JUDGE_FIRST = f"{BY_OWN_JUDGE} DESC, ran_at DESC, seq DESC"
+"""The order in which gates read a standing: the newest run of the benchmark's own judge, then the newest of another."""
 WIRE_NAMES = {column: to_camel(column) for table in TABLES.values() for column in table.columns}
 """What each column is called in the record."""
 TIMES = frozenset(
     {"ran_at", "judged_at", "compared_at", "decided_at", "resolved_at", "created_at", "computed_at", "audited_at"}
 )
 FLAGS = frozenset({"passed", "is_regression"})
+
+
+def strings(text: str | None) -> tuple[str, ...]:
+    """A list of strings as it is kept in a row; empty where there is none."""
+    return () if text is None else tuple(from_json(text))
 
 
 def insert(db: Db, record: Record[Fields], **extra: str) -> None:

@@ -16,7 +16,7 @@ from minions_evals_mcp.stats.intervals import ScoreSums
 from minions_evals_mcp.store import unit_rows
 from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.events import Event, append
-from minions_evals_mcp.store.rows import WHOLE, insert, record_of, select, table_of
+from minions_evals_mcp.store.rows import BY_OWN_JUDGE, WHOLE, insert, record_of, select, table_of
 
 
 def record_unit(db: Db, key: UnitKey, case_id: str, ended: Ended, *, at: datetime) -> None:
@@ -138,6 +138,25 @@ def answering_models_in(db: Db, *, run_id: str | None = None, series: str = "") 
     row = db.execute(
         f"SELECT rest ->> '$.answeredBy' FROM benchmark_run WHERE {where} ORDER BY ran_at DESC, seq DESC LIMIT 1",
         (value,),
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def judges_of(db: Db, run_id: str) -> tuple[str, ...]:
+    """The models, callers and people that judged the benchmark-run; none where rules did."""
+    rows = db.execute(
+        "SELECT DISTINCT j.judged_by FROM test_run r JOIN eval_judgment j ON j.test_run_id = r.id"
+        " WHERE r.benchmark_run_id = ? AND j.judged_by_type <> 'heuristic' ORDER BY j.judged_by LIMIT 10",
+        (run_id,),
+    )
+    return tuple(row[0] for row in rows)
+
+
+def own_run(db: Db, benchmark_id: str) -> str | None:
+    """The newest run in the standing of the benchmark that its own judge judged."""
+    row = db.execute(
+        f"SELECT id FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE} AND {BY_OWN_JUDGE} ORDER BY ran_at DESC, seq DESC LIMIT 1",
+        (benchmark_id,),
     ).fetchone()
     return None if row is None else row[0]
 

@@ -143,7 +143,7 @@ def test_a_benchmark_has_the_seeds_fields_and_a_schedule() -> None:
     assert_fields(
         "benchmark",
         "name description testCaseIds dimension passingThreshold ownerId lastRunAt lastScore status",
-        added="schedule sealed",
+        added="schedule sealed lastJudgedBy",
     )
     assert options("benchmark", "status") == ("active", "retired")
 
@@ -160,7 +160,7 @@ def test_a_benchmark_run_has_the_seeds_fields_and_a_pass_rate_from_0_to_100() ->
         "benchmarkId testRunIds overallScore passRate ranAt triggeredBy notes",
         added="promptVersionRef purpose trials passed passedCount totalCount errorCount scoreCi passRateCi evidence",
         # `isRegression`: the quality gate and the outbox; `digests`: which earlier run it is compared with
-        read_by_us="isRegression fallenSince fall groups effectiveCases cached digests selection canariesPassed answeredBy",
+        read_by_us="isRegression fallenSince fall groups effectiveCases cached digests selection canariesPassed answeredBy judgedBy",
     )
     assert options("benchmark-run", "purpose") == ("scheduled", "manual", "comparison")
     assert options("benchmark-run", "evidence") == ("supported", "within-noise", "undecidable")
@@ -174,7 +174,7 @@ def test_a_trend_has_the_seeds_fields_and_its_data_points_are_a_string() -> None
     assert_fields(
         "eval-trend",
         "benchmarkId dimension dataPoints direction lastComputedAt",
-        added="window consecutiveDegrading slope pValue volatile provisional evidence changePoints",
+        added="window consecutiveDegrading slope pValue volatile provisional evidence changePoints judgedBy",
     )
     assert options("eval-trend", "direction") == ("improving", "degrading", "stable")
     assert refused("eval-trend", dataPoints=[{"date": "2026-03-01", "score": 1}]) == "fields.dataPoints"

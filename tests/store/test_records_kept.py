@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.definitions import Benchmark, Fields
 from minions_evals_mcp.domain.outcomes import NotJudgeable, Observed, UnitKey
 from minions_evals_mcp.domain.records import RESULTS, Record
 from minions_evals_mcp.domain.relations import RELATIONS, Relation
+from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.errors import ConflictError, RuleError
 from minions_evals_mcp.store import events, jobs, records, rows, runs
 from minions_evals_mcp.store.benchmarks import benchmark_head, note_last_run
@@ -328,12 +329,21 @@ async def test_a_result_written_twice_is_refused(small_store: Path) -> None:
             await store.write(lambda db: rows.insert(db, judgment("run1:1.1")))
 
 
+def ran(score: float, *judges: str) -> BenchmarkRun:
+    fields = benchmark_run("run1").fields
+    assert isinstance(fields, BenchmarkRun)
+    return fields.model_copy(update={"ran_at": START, "overall_score": score, "judged_by": judges})
+
+
 async def test_when_a_benchmark_ran_last_is_noted_as_if_it_had_been_saved_whole(small_store: Path) -> None:
     async with open_store(small_store) as store:
-        for score in (0.1 + 0.2, 1.5e-7, 1.0):
-            await store.write(lambda db, score=score: note_last_run(db, "bench", ran_at=START, score=score))
+        last: tuple[tuple[float, tuple[str, ...]], ...] = ((0.1 + 0.2, ()), (1.5e-7, ("claude",)), (1.0, ()))
+        for score, judges in last:
+            run = ran(score, *judges)
+            await store.write(lambda db, run=run: note_last_run(db, "bench", run))
             kept = await store.read(lambda db: records.require(db, "bench", Benchmark))
             assert (kept.fields.last_run_at, kept.fields.last_score) == (START, score)
+            assert kept.fields.last_judged_by == judges
             assert await store.read(lambda db: records.kept_digests(db, ["bench"])) == {"bench": kept.content_digest()}
             assert kept.fields.test_case_ids == CASES
             assert (await store.read(lambda db: benchmark_head(db, "bench"))).title == kept.title

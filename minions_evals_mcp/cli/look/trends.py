@@ -10,7 +10,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.operations import detect_trend as operation
 from minions_evals_mcp.operations.ids import whole_id
-from minions_evals_mcp.presentation.verdict_words import compared_words, trend_heading
+from minions_evals_mcp.presentation.verdict_words import compared_words, judged_instead, trend_heading
 from minions_evals_mcp.report.plain import printable
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ def _lines(shown: TrendSummary) -> list[str]:
         lines.append(
             f"  slope {shown.slope:+.3f} a run{between} over the last {min(shown.window, shown.series_length)}"
         )
+    if shown.judged_by:
+        lines.append(f"  {printable(judged_instead(shown.judged_by), 200)}")
     if shown.consecutive_degrading:
         lines.append(f"  degrading {shown.consecutive_degrading} runs in a row")
     if shown.earlier_series:
@@ -117,6 +119,7 @@ def _row(point: TrendPoint) -> str:
         )
         if holds
     ]
+    marks += [printable(judged_instead(point.judged_by), 200)] if point.judged_by else []
     when = point.at[:16].replace("T", " ")
     direction = "" if point.is_regression and point.direction == "stable" else point.direction
     line = (

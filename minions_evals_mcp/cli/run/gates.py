@@ -32,9 +32,9 @@ def gate(
     """The exit code of a benchmark-run: an instrument that failed, or a gate that could not be checked, before one that did."""
     from minions_evals_mcp.engine.answers.gates import (  # noqa: PLC0415  only a benchmark-run has gates
         fallen_words,
-        limit_words,
         regression_gate,
         score_gate,
+        score_words,
         skipped_words,
         stays_red,
         undecided_words,
@@ -50,7 +50,7 @@ def gate(
     reasons: list[str] = []
     open_gates: list[str] = []
     if min_score is not None and (limit := score_gate(summary, min_score, literal=literal)).gate != "held":
-        (reasons if limit.gate == "failed" else open_gates).append(as_typed(limit_words(limit, summary.subject_id)))
+        (reasons if limit.gate == "failed" else open_gates).append(as_typed(score_words(summary, limit)))
     if fallen == "failed":
         reasons.append(f"{fallen_words(summary)}. {as_typed(stays_red(summary.run_id))}")
     if fallen == "undecided":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Evidence
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.stats.limits import Limit, limit_gate
@@ -42,12 +44,17 @@ def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
 
 
 def score_gate(summary: RunSummary, limit: float, *, literal: bool = False) -> Limit:
-    """The gate on the overall score of a finished benchmark-run; `literal` compares the figure alone."""
+    """The gate on the overall score of a finished benchmark-run; `literal` compares the figure alone.
+
+    Where another judged it than the benchmark's own judge, which has judged a run before, the figure is none of that judge's:
+    the gate stays open.
+    """
     fields = summary.benchmark_run
     assert fields is not None, "a gate looks at a finished run"
     score = fields["overallScore"]
     assert isinstance(score, int | float)
-    return limit_gate(float(score), _interval(fields["scoreCi"]), limit, cases=cases_of(fields), literal=literal)
+    found = limit_gate(float(score), _interval(fields["scoreCi"]), limit, cases=cases_of(fields), literal=literal)
+    return found if literal or summary.own_run is None else replace(found, gate="undecided", cases_needed=None)
 
 
 def cases_of(fields: Json) -> int:
@@ -64,6 +71,20 @@ def _interval(value: JsonValue) -> tuple[float, float] | None:
     assert isinstance(low, int | float)
     assert isinstance(high, int | float)
     return float(low), float(high)
+
+
+def score_words(summary: RunSummary, limit: Limit) -> str:
+    """Why the score of a run does not reach its limit, and who judged it where that was not the benchmark's own judge."""
+    judges = (summary.benchmark_run or {}).get("judgedBy")
+    by = first_named([str(judge) for judge in judges], NAMED_SKIPPED) if isinstance(judges, list | tuple) else ""
+    if summary.own_run is not None and limit.gate == "undecided":
+        own = Next("rejudge", {"run_id": summary.run_id}, "has it judge the same outputs")
+        return (
+            f"gate undecided: {by} judged the score {limit.figure:.3f}, and the benchmark's own judge, whose newest run is"
+            f" {summary.own_run}, decides the gate. {own}. {argument('literal')} compares the figure alone."
+        )
+    words = limit_words(limit, summary.subject_id)
+    return f"{words} (judged by {by})" if by else words
 
 
 def limit_words(limit: Limit, benchmark_id: str, name: str = "score") -> str:

@@ -65,6 +65,7 @@ class BenchmarkStanding(Value):
     falls: tuple[int, ...]
     breaks: tuple[int, ...]
     fell: Fell | None
+    judged_by: tuple[str, ...] = ()
 
 
 class HighestColumn(Value):
@@ -192,6 +193,7 @@ def _standing(db: Db, benchmark_id: str, points: Sequence[RunPoint]) -> Benchmar
         falls=tuple(at for at, point in enumerate(points) if point.is_regression),
         breaks=tuple(at for at, point in enumerate(points) if at and points[at - 1].series != point.series),
         fell=_fell(db, points, names),
+        judged_by=last.judged_by,
     )
 
 

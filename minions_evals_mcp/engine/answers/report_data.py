@@ -227,6 +227,7 @@ def _history(db: Db, summary: RunSummary) -> Iterator[ReportTrendPoint]:
             version=point.version,
             new_series=series is not None and point.series != series,
             is_regression=point.is_regression,
+            judged_by=point.judged_by,
         )
         series = point.series
 

@@ -43,6 +43,7 @@ class ReportTrendPoint(Value):
     version: str | None
     new_series: bool
     is_regression: bool
+    judged_by: tuple[str, ...] = ()
 
 
 class Side(Value):

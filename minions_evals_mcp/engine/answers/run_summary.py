@@ -139,6 +139,8 @@ class RunSummary(Value):
     lacks_model: bool = False
     started_at: str
     judge: JudgeStanding | None = None
+    own_run: str | None = None
+    """The newest run of the benchmark's own judge, where another judged this one."""
     default_judge: str = ""
     corrected: CorrectedFigure | None = None
     user_errors: UserErrors | None = None
@@ -214,6 +216,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         lacks_model=any("caller" in kinds for _, kinds in packets) and request_of(job).judge == "auto",
         started_at=iso(job.created_at),
         judge=judge,
+        own_run=None if run is None or not run.fields.judged_by else runs.own_run(db, job.subject_id),
         reused_judgments=origins.reused,
         self_judged=origins.own,
         repeated_judgments=origins.repeated,

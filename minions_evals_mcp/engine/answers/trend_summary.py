@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.results import Direction, EvalTrend
 from minions_evals_mcp.domain.values import Value, iso
@@ -33,12 +37,14 @@ class TrendPoint(Value):
     change_point: bool
     version: str | None = None
     cost_usd: float | None = None
+    judged_by: Annotated[tuple[str, ...], Field(exclude_if=lambda judges: not judges)] = ()
 
 
 class TrendSummary(Value):
     """A benchmark's newest series. `slope` is score per run over the window, its interval at least 95 %.
 
     A changed rubric, judge, scorer, embedder or case set starts a new series; `earlierSeries` counts those before.
+    `judgedBy`: who judged the series, where it was not the benchmark's own judge.
     """
 
     benchmark_id: str
@@ -58,6 +64,7 @@ class TrendSummary(Value):
     earlier_series: int
     change: PairReading | None = None
     points: list[TrendPoint]
+    judged_by: Annotated[tuple[str, ...], Field(exclude_if=lambda judges: not judges)] = ()
 
     @property
     def heading(self) -> str:
@@ -123,6 +130,7 @@ def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int)
         series_length=counted.runs,
         earlier_series=counted.earlier,
         points=_points(db, benchmark_id, shown, rule, levels)[-limit:],
+        judged_by=shown[-1].judged_by,
     )
 
 
@@ -148,6 +156,7 @@ def _points(
                 change_point=run.run_id in levels.moved,
                 version=run.version,
                 cost_usd=run.cost_usd,
+                judged_by=run.judged_by,
             )
         )
         before = run.series

@@ -45,6 +45,8 @@ from minions_evals_mcp.store.queries import outputs, shared_cases
 from minions_evals_mcp.store.rows import insert
 
 NAMED_SKIPPED = 20
+BY_RULE = "rules"
+"""Who judged, where rules stood in for a model."""
 
 
 def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
@@ -65,7 +67,7 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
     _record_metrics(db, run, means)
     if run.fields.is_standing:
-        note_last_run(db, benchmark.id, ran_at=run.fields.ran_at, score=run.fields.overall_score)
+        note_last_run(db, benchmark.id, run.fields)
         record_trend(db, run, about.series, rule=about.skills.detect_trend.parameters, benchmark=benchmark)
         if beside.regression is None and run.fields.passed is False:
             _tell_below_threshold(db, benchmark, run, beside.dropped_most, about.at)
@@ -115,6 +117,7 @@ def _benchmark_run(
         cached=_is_cached(db, about.run_id),
         digests=beside.origins.digests,
         answered_by=about.answered_by,
+        judged_by=(runs.judges_of(db, about.run_id) or (BY_RULE,)) if about.stood_in else (),
     )
     title = f"{benchmark.title}: {_counted(sums.passed, sums.runs, about.request.trials)}"
     return Record(about.run_id, fields, title, about.at, about.at)

@@ -55,6 +55,7 @@ def record_trend(
         provisional=last.provisional,
         evidence=standing.evidence,
         change_points=tuple(trend_points.levels(db, benchmark.id, series)),
+        judged_by=run.fields.judged_by,
     )
     ident = trend_id(benchmark.id)
     trend_before = records.minion(db, ident)

@@ -42,6 +42,8 @@ class Concluding:
     at: datetime
     answered_by: str | None = None
     """The models that the judges' replies name."""
+    stood_in: bool = False
+    """Whether another than its own judge judged a criterion."""
 
 
 @frozen_type

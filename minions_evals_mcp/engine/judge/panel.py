@@ -51,6 +51,14 @@ def kind_of(choice: JudgeChoice, criterion: RubricCriterion, *, has_model: bool)
     return choice
 
 
+def stands_in(choice: JudgeChoice, rubric: RubricInUse, *, has_model: bool) -> bool:
+    """Whether, under that choice, another judges a criterion of the rubric than the judge that it is written for."""
+    return any(
+        kind_of(choice, criterion, has_model=has_model) != kind_of("auto", criterion, has_model=True)
+        for _, criterion in rubric.criteria
+    )
+
+
 def implicit(measure: Measure) -> Criterion:
     """The criterion under which a case without a rubric is judged: its score is 0 to the case's `maxScore`."""
     case = measure.case

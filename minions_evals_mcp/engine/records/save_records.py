@@ -275,7 +275,8 @@ def _with_last_run(stored: Record[Benchmark], record: Record[Benchmark]) -> Reco
     """A suite file seldom says when its benchmark ran last: what runs have written stays."""
     if record.fields.last_run_at is not None:
         return record
-    last = {"last_run_at": stored.fields.last_run_at, "last_score": stored.fields.last_score}
+    fields = stored.fields
+    last = {"last_run_at": fields.last_run_at, "last_score": fields.last_score, "last_judged_by": fields.last_judged_by}
     return replace(record, fields=record.fields.model_copy(update=last))
 
 

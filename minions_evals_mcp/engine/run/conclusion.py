@@ -107,6 +107,7 @@ def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> No
         skipped=(*(str(name) for name in skipped), *unrun),
         unscored=sum(counts.get(outcome, 0) for outcome in UNSCORED),
         at=at,
+        stood_in=job.spec.get("stoodIn") is True,
     )
     conclude(db, about)
     jobs.set_state(db, job.id, "completed", at=at)

@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.judge.compose import RunDefaults
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
-from minions_evals_mcp.engine.judge.panel import Panel
+from minions_evals_mcp.engine.judge.panel import Panel, stands_in
 from minions_evals_mcp.engine.judge.vetting import vet
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
@@ -62,6 +62,8 @@ class RunPlan:
     versions: RunVersions
     without_version: tuple[str, ...] = ()
     canaries: tuple[str, ...] = ()
+    stood_in: bool = False
+    """Whether another than its own judge judges a criterion."""
     held: dict[str, Measure] = field(default_factory=dict[str, Measure])
     """The cases that are held until they run; each is taken out when it does."""
 
@@ -84,6 +86,7 @@ class RunPlan:
             "measured": self.digests.model_dump(mode="json"),
             "skipped": list(self.skipped),
             "versions": {**names},
+            **({"stoodIn": True} if self.stood_in else {}),
         }
 
 
@@ -222,6 +225,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
         versions,
         tuple(without),
         tuple(filter(active.get, active)),
+        any(stands_in(request.judge, rubric, has_model=judging.panel.llm is not None) for rubric in rubrics.values()),
         held,
     )
 

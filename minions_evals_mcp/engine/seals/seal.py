@@ -228,7 +228,7 @@ def _part_off(db: Db, benchmark: Record[Benchmark], chosen: tuple[str, ...], at:
     fields = benchmark.fields.model_copy(
         update={
             "test_case_ids": chosen, "sealed": True, "name": f"{benchmark.fields.name} (sealed)", "schedule": None,
-            "last_run_at": None, "last_score": None,
+            "last_run_at": None, "last_score": None, "last_judged_by": (),
         }
     )  # fmt: skip
     parted = Record(
@@ -237,7 +237,7 @@ def _part_off(db: Db, benchmark: Record[Benchmark], chosen: tuple[str, ...], at:
     records.add_all(db, [parted])
     append(db, Event("record-saved", "benchmark", ident, {"new": True, **_still_by(db, benchmark.id)}), at=at)
     rest = tuple(ident for ident in benchmark.fields.test_case_ids if ident not in set(chosen))
-    _save(db, benchmark, at, test_case_ids=rest, last_run_at=None, last_score=None)
+    _save(db, benchmark, at, test_case_ids=rest, last_run_at=None, last_score=None, last_judged_by=())
     return ident
 
 

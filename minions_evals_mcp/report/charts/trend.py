@@ -10,6 +10,7 @@ from importlib.resources import files
 from markupsafe import Markup
 
 from minions_evals_mcp.engine.answers.report_values import ReportTrendPoint, Side
+from minions_evals_mcp.presentation.verdict_words import judged_instead
 from minions_evals_mcp.report.charts.svg import drawing, element, line, path, text
 from minions_evals_mcp.report.charts.time_axis import TimeAxis
 from minions_evals_mcp.report.plain import printable
@@ -69,7 +70,7 @@ def trend_figures(
             "interval": point.interval, "passed": point.passed, "total": point.total,
             "version": None if point.version is None else printable(names.get(point.version, point.version), 80),
             "newSeries": point.new_series, "isRegression": point.is_regression, "level": levels.get(point.run_id),
-            "moved": moved.get(point.run_id), "href": link(point),
+            "moved": moved.get(point.run_id), "instead": judged_instead(point.judged_by), "href": link(point),
         }
         for point, place in zip(points, places, strict=True)
     ]  # fmt: skip
@@ -127,7 +128,14 @@ def _dot(point: ReportTrendPoint, x: float, link: Link | None) -> Markup:
     if link is None:
         return element("g", *parts)
     near = element("rect", x=x - 7, y=TOP, width=14, height=BOTTOM - TOP, class_="near")
-    title = element("title", f"{point.score:.3f}, {point.passed} of {point.total} passed")
+    title = element(
+        "title",
+        ", ".join(
+            filter(
+                None, (f"{point.score:.3f}", f"{point.passed} of {point.total} passed", judged_instead(point.judged_by))
+            )
+        ),
+    )
     return element("a", title, near, *parts, href=link(point), tabindex="-1")
 
 

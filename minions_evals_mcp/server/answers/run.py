@@ -66,6 +66,7 @@ def run_told(
             "self_judged",
             "repeated_judgments",
             "outputs",
+            "own_run",
         },
         summary=one_line(summary),
         key="" if summary.key == summary.run_id else summary.key,
@@ -263,6 +264,9 @@ def one_line(summary: RunSummary) -> str:
 
 def _doubts(summary: RunSummary) -> Iterator[str]:
     """Yields what of the judgments says less than it seems to."""
+    if (summary.benchmark_run or {}).get("judgedBy"):
+        own = f": its own judge's newest run is {summary.own_run}, which gates use" if summary.own_run else ""
+        yield f"judgedBy judged it, not the benchmark's own judge{own}"
     if summary.reused_judgments:
         yield f"{summary.reused_judgments} judgments of earlier runs reused (fresh: true judges anew)"
     if summary.self_judged:

@@ -100,6 +100,7 @@ class TrendAnswer(ToolAnswer):
     change: Object | None = None
     level_change: Object | None = None
     points: Objects = []
+    judged_by: list[str] = []
     since: str | None = None
     runs: int = 0
     levels: Objects = []

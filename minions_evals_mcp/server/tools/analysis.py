@@ -139,4 +139,6 @@ def trend_answer(trend: TrendSummary) -> TrendAnswer:
         f"{trend.benchmark_id}: {trend_heading(trend)}, over {trend.series_length} runs;"
         f" {trend.consecutive_degrading} degrading in a row; {trend.reason}"
     )
+    if trend.judged_by:
+        sentence += "; judgedBy, not the benchmark's own judge, judged it"
     return TrendAnswer.of(trend, summary=sentence)

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import Value, from_millis
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.rows import WHOLE
+from minions_evals_mcp.store.rows import WHOLE, strings
 
 Place = tuple[int, int]
 """A unit of a job: its position and trial."""
@@ -191,21 +191,22 @@ class HistoryPoint:
     series: str
     is_regression: bool
     version: str | None
+    judged_by: tuple[str, ...] = ()
 
 
 def history(db: Db, benchmark_id: str, *, limit: int) -> list[HistoryPoint]:
     """The newest whole runs of the benchmark, oldest first."""
     rows = db.execute(
         "SELECT id, ran_at, overall_score, json_extract(rest, '$.scoreCi'), passed_count, total_count, series, is_regression,"
-        f" prompt_version_ref FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE}"
+        f" prompt_version_ref, json_extract(rest, '$.judgedBy') FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE}"
         " ORDER BY ran_at DESC, seq DESC LIMIT ?",
         (benchmark_id, limit),
     ).fetchall()
     return [
         HistoryPoint(
-            ident, from_millis(at), score, _json(interval), passed, total, series, bool(regression), version
+            ident, from_millis(at), score, _json(interval), passed, total, series, bool(regression), version, strings(judges)
         )
-        for ident, at, score, interval, passed, total, series, regression, version in reversed(rows)
+        for ident, at, score, interval, passed, total, series, regression, version, judges in reversed(rows)
     ]  # fmt: skip
 
 

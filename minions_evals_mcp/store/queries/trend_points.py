@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.results import Direction
 from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.rows import WHOLE
+from minions_evals_mcp.store.rows import WHOLE, strings
 
 
 @frozen_type
@@ -29,12 +29,14 @@ class SeriesRun:
     new_level: bool
     version: str | None = None
     cost_usd: float | None = None
+    judged_by: tuple[str, ...] = ()
 
 
 _RUN = (
     "SELECT b.id, b.ran_at, b.overall_score, b.series, b.is_regression, t.direction, l.run_id IS NOT NULL,"
-    " b.prompt_version_ref, (SELECT spent ->> '$.costUsd' FROM job WHERE job.id = b.id) FROM"
-    " (SELECT prompt_version_ref, id, ran_at, overall_score, series, is_regression, seq FROM benchmark_run"
+    " b.prompt_version_ref, (SELECT spent ->> '$.costUsd' FROM job WHERE job.id = b.id), b.judged_by FROM"
+    " (SELECT prompt_version_ref, json_extract(rest, '$.judgedBy') AS judged_by, id, ran_at, overall_score, series, is_regression, seq"
+    " FROM benchmark_run"
     f" WHERE benchmark_id = ?1 AND (?2 IS NULL OR series = ?2) AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT ?3) b"
     " LEFT JOIN trend_reading t ON t.run_id = b.id LEFT JOIN level_start l ON l.run_id = b.id ORDER BY b.ran_at, b.seq"
 )
@@ -44,8 +46,10 @@ def history(db: Db, benchmark_id: str, *, series: str | None = None, limit: int 
     """The benchmark's newest runs, oldest first, without those of comparisons and of selected cases."""
     rows = db.execute(_RUN, (benchmark_id, series, limit))
     return [
-        SeriesRun(ident, from_millis(at), score, key, bool(fell), direction, bool(level), version, cost)
-        for ident, at, score, key, fell, direction, level, version, cost in rows
+        SeriesRun(
+            ident, from_millis(at), score, key, bool(fell), direction, bool(level), version, cost, strings(judges)
+        )
+        for ident, at, score, key, fell, direction, level, version, cost, judges in rows
     ]
 
 

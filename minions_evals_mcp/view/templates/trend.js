@@ -10,6 +10,7 @@
     `score ${one.score.toFixed(3)}${one.interval ? ` (95 %: ${one.interval.map((end) => end.toFixed(3)).join("–")})` : ""}`,
     `${one.passed.toLocaleString("en-US")} of ${one.total.toLocaleString("en-US")} passed`,
     ...(one.version ? [one.version] : []),
+    ...(one.instead ? [one.instead] : []),
     ...(one.isRegression ? ["▼ regression"] : []),
     ...(one.moved === null ? [] : [`level ${signed(one.moved)}`]),
     ...(one.newSeries ? ["new series: measured in another way than the run before"] : []),

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.config_labels import labels_of
-from minions_evals_mcp.store.rows import WHOLE
+from minions_evals_mcp.store.rows import WHOLE, strings
 
 CONFIG_TARGET = "json_extract(j.spec, '$.request.target') LIKE 'config:%'"
 """Runs that are columns of an evaluated config."""
@@ -33,6 +33,7 @@ class RunPoint:
     is_regression: bool
     evidence: Evidence | None
     version: str | None
+    judged_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ def listed_benchmarks(db: Db, *, skip: int, limit: int) -> list[ListedBenchmark]
 
 _POINT = (
     "id, ran_at, overall_score, json_extract(rest, '$.scoreCi'), passed_count, total_count, json_extract(rest, '$.passRateCi'),"
-    " json_extract(rest, '$.passed'), series, is_regression, json_extract(rest, '$.evidence'), prompt_version_ref"
+    " json_extract(rest, '$.passed'), series, is_regression, json_extract(rest, '$.evidence'), prompt_version_ref,"
+    " json_extract(rest, '$.judgedBy')"
 )
 
 
@@ -87,11 +89,11 @@ def newest_points(db: Db, benchmark_id: str, *, limit: int) -> list[RunPoint]:
 
 def _point(  # noqa: PLR0913, PLR0917  a row's columns
     run_id: str, at: int, score: float, score_ci: str | None, passed: int, total: int, pass_ci: str | None, met: int | None,
-    series: str, fell: int, evidence: Evidence | None, version: str | None,
+    series: str, fell: int, evidence: Evidence | None, version: str | None, judges: str | None,
 ) -> RunPoint:  # fmt: skip
     return RunPoint(
         run_id, from_millis(at), score, _pair(score_ci), passed, total, _pair(pass_ci), met != 0, series, bool(fell), evidence,
-        version,
+        version, strings(judges),
     )  # fmt: skip
 
 
