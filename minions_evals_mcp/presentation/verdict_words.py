@@ -54,6 +54,12 @@ def pair_words(reading: PairReading) -> str:
     return f"{reading.verdict}: score {_figures(reading)}{doubt}{within}"
 
 
+def compared_words(reading: PairReading) -> str:
+    """The same as the end of a sentence that has named the run before: "it regressed: …"."""
+    verdict, _, figures = pair_words(reading).partition(":")
+    return f"it {'' if verdict in {'improved', 'regressed'} else 'is '}{verdict}:{figures}"
+
+
 def _figures(reading: PairReading) -> str:
     low, high = reading.interval or (0.0, 0.0)
     return (

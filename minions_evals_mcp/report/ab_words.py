@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from minions_evals_mcp.engine.ab_test.figures import BranchDifference, Ratio
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbBranch, AbTestResult
@@ -59,33 +60,53 @@ def between(interval: Bounds | None, words: Words) -> str:
 
 def against(branch: AbBranch) -> str:
     """Returns what the branch is beside the control, each difference with its interval; empty for the control itself."""
+    return "; ".join(f"{one.name} {one.figure} ({one.sure})" for one in differences(branch))
+
+
+class FromControl(NamedTuple):
+    """How far a branch lies from the control in one respect: the figure, and its 95 % interval with the p-value."""
+
+    name: str
+    figure: str
+    sure: str
+
+
+def differences(branch: AbBranch) -> list[FromControl]:
+    """The differences to the control that are known; none for the control itself."""
     figures = branch.against_control
     if figures is None:
-        return ""
+        return []
     parts: tuple[tuple[str, BranchDifference | None, Signed], ...] = (
         ("checks", figures.checks, _points),
         ("passes", figures.passes, _points),
         ("quality", figures.quality, "{:+.3f}".format),
     )
     ratios = (("latency", figures.latency_ratio), ("cost", figures.cost_ratio))
-    return "; ".join([
+    return [
         *(_difference(name, made, words) for name, made, words in parts if made is not None),
         *(_ratio(name, made) for name, made in ratios if made is not None),
-    ])  # fmt: skip
+    ]
 
 
-def _ratio(name: str, made: Ratio) -> str:
-    inside = "" if made.interval is None else f"×{made.interval[0]:.2f} to ×{made.interval[1]:.2f}, "
-    return f"{name} ×{made.ratio:.2f} ({inside}p = {made.p_value:.2g})"
+def _ratio(name: str, made: Ratio) -> FromControl:
+    return FromControl(name, _times(made.ratio), _sure(made.interval, made.p_value, _times))
+
+
+def _times(value: float) -> str:
+    return f"×{value:.2f}"
 
 
 def _points(value: float) -> str:
     return f"{100 * value:+.0f} points"
 
 
-def _difference(name: str, made: BranchDifference, words: Signed) -> str:
-    inside = "" if made.interval is None else f"{words(made.interval[0])} to {words(made.interval[1])}, "
-    return f"{name} {words(made.delta)} ({inside}p = {made.p_value:.2g})"
+def _difference(name: str, made: BranchDifference, words: Signed) -> FromControl:
+    return FromControl(name, words(made.delta), _sure(made.interval, made.p_value, words))
+
+
+def _sure(interval: Bounds | None, p_value: float, words: Signed) -> str:
+    inside = "" if interval is None else f"{words(interval[0])} to {words(interval[1])}, "
+    return f"{inside}p = {p_value:.2g}"
 
 
 def how_sure(result: AbTestResult) -> str:

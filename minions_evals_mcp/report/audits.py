@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from minions_evals_mcp.domain.audits import Audit, CaseAudit, LetThrough
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks, WeakCase
 from minions_evals_mcp.report.plain import printable
 
@@ -24,6 +25,8 @@ FINDINGS = {
     "no-reference": "no expected answer: mutants cannot be tried", "duplicate": "asks and checks what another case does",
 }  # fmt: skip
 TEXTS = 2
+NAMED = 3
+"""So many of the cases with the same holes are named."""
 
 
 def percent(share: float | None) -> str:
@@ -56,9 +59,13 @@ def audit_lines(audit: Audit, *, limit: int) -> Iterator[str]:
     """The audit for a terminal; at most `limit` cases."""
     yield verdict_line(audit)
     if audit.by_kind:
-        yield "What passes: " + ", ".join(f"{WORDS.get(kind, kind)} {count}×" for kind, count in _most(audit.by_kind))
+        yield "Wrong answers that pass: " + ", ".join(
+            f"{WORDS.get(kind, kind)} ({_cases(count)})" for kind, count in _most(audit.by_kind)
+        )
     if audit.findings:
-        yield "Found: " + ", ".join(f"{FINDINGS.get(kind, kind)} {count}×" for kind, count in _most(audit.findings))
+        yield "Findings: " + ", ".join(
+            f"{FINDINGS.get(kind, kind)} ({_cases(count)})" for kind, count in _most(audit.findings)
+        )
     if audit.look_count:
         yield f"{audit.look_count} mutants may still be right: they are not counted."
     if audit.judge_error_count:
@@ -66,22 +73,38 @@ def audit_lines(audit: Audit, *, limit: int) -> Iterator[str]:
         yield f"{cases} could not be audited with the judge: {printable(audit.judge_problem, 300)}"
     elif audit.with_judge is not None:
         yield f"{printable(audit.with_judge, 120)} judged the cheats, where it judges; mutants were tried by rule alone."
-    for case in audit.cases[:limit]:
-        yield from case_lines(case)
-    hidden = sum(1 for _ in audit.cases[limit:])
+    groups = alike(audit.cases)
+    for group in groups[:limit]:
+        yield from case_lines(*group)
+    hidden = sum(len(group) for group in groups[limit:])
     if hidden:
         yield f"… and {hidden} more cases; --limit and --json show them."
+
+
+def _cases(count: int) -> str:
+    return f"{count} {'case' if count == 1 else 'cases'}"
 
 
 def _most(counts: dict[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda pair: -pair[1])
 
 
-def case_lines(case: CaseAudit) -> Iterator[str]:
-    """One case: what passes and should not, what is wrong with its checks, and what would close the holes."""
+def alike(cases: Sequence[CaseAudit]) -> list[list[CaseAudit]]:
+    """The cases with the same holes, faults and remedy together, in the order of the first of each."""
+    groups: dict[tuple[object, ...], list[CaseAudit]] = {}
+    for case in cases:
+        holes = (*case.cheats_passed, *case.mutants_survived)
+        faults = (*case.findings, case.duplicate_of, *((check.finding, check.check) for check in case.checks))
+        groups.setdefault((holes, faults, remedy_of(case)), []).append(case)
+    return list(groups.values())
+
+
+def case_lines(case: CaseAudit, *others: CaseAudit) -> Iterator[str]:
+    """One case and those like it: what passes and should not, what is wrong with the checks, and what would close the holes."""
     kinds = [*(WORDS.get(kind, kind) for kind in (*case.cheats_passed, *case.mutants_survived))]
-    passes = f"passes {', '.join(kinds)}" if kinds else "nothing wrong passes"
-    yield f"  {printable(case.test_case_id, 128)}: {passes}"
+    passes = f"passes {', '.join(kinds)}" if kinds else "every wrong answer fails"
+    names = first_named([printable(one.test_case_id, 128) for one in (case, *others)], NAMED)
+    yield f"  {names}: {passes}"
     for finding in case.findings:
         more = f" ({case.duplicate_of})" if finding == "duplicate" and case.duplicate_of else ""
         yield f"      {FINDINGS.get(finding, finding)}{more}"

@@ -14,8 +14,8 @@ from minions_evals_mcp.domain.values import first_named, minute
 from minions_evals_mcp.presentation.verdict_words import (
     LOOKS,
     SIGNS,
+    compared_words,
     judged_instead,
-    pair_words,
     verdict_sign,
     verdict_word,
 )
@@ -93,8 +93,8 @@ def since_words(since: RunBefore) -> str:
     from minions_evals_mcp.engine.conclude.setup import changes_sentence  # noqa: PLC0415  as below
 
     moved = since.reading is None or since.reading.verdict is None or bool(since.reading.better or since.reading.worse)
-    verdict = "not concluded" if since.reading is None else pair_words(since.reading)
-    return f"Beside the run before of {minute(since.at)} UTC: {verdict}. {changes_sentence(since.changed, moved=moved)}"
+    verdict = "it is not concluded" if since.reading is None else compared_words(since.reading)
+    return f"Compared with the run of {minute(since.at)} UTC, {verdict}. {changes_sentence(since.changed, moved=moved)}"
 
 
 MOST_CHECKS = 8
@@ -331,7 +331,7 @@ def shipping(verdict: str, a: str, b: str) -> str:
         case "equivalent":
             return f"Either will do: {b} is as good as {a}"
         case _:
-            return f"Not settled between {a} and {b}: run more"
+            return f"Undecided between {a} and {b}: run more cases"
 
 
 def delta_words(comparison: PromptComparison) -> str:

@@ -195,28 +195,28 @@ def _shortened(text: str) -> str:
 
 _CUT_OFF = late(r"token limit|cut off|truncat", re.IGNORECASE)
 _ACTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (late(r"does not exist|is not a tool|unknown tool", re.IGNORECASE), "Take {tool} out of what the agent may name, or offer it."),
+    (late(r"does not exist|is not a tool|unknown tool", re.IGNORECASE), "Offer the tool {tool} to the agent, or stop mentioning it."),
     (
         late(r"times with the same|gave the same|repeat|loop|without progress", re.IGNORECASE),
-        "Give the agent a rule when to stop calling {tool}.",
+        "Tell the agent when to stop calling {tool}.",
     ),
-    (late(r"placeholder", re.IGNORECASE), "Say in the prompt where the arguments of {tool} come from."),
+    (late(r"placeholder", re.IGNORECASE), "Tell the agent where the arguments of {tool} come from."),
     (
         late(r"argument|was called with|another (?:customer|order|user|entity)|differs from the (?:input|only)|stale", re.IGNORECASE),
-        "Say in the prompt from where {tool} takes that argument, and check it in the tool.",
+        "Tell the agent where that argument of {tool} comes from, and validate it in the tool.",
     ),
-    (late(r"empty result|gave nothing", re.IGNORECASE), "Say in the prompt what to answer when {tool} finds nothing."),
+    (late(r"empty result|gave nothing", re.IGNORECASE), "Tell the agent what to answer when {tool} finds nothing."),
     (
         late(r"gave the right result|and the answer says|ignored|unused|contradict|but the answer differs", re.IGNORECASE),
-        "Say in the prompt that the answer takes over what {tool} gave.",
+        "Tell the agent to base its answer on what {tool} returned.",
     ),
-    (late(r"no call|missing step|is missing|never called", re.IGNORECASE), "Say in the prompt when {tool} must be called."),
+    (late(r"no call|missing step|is missing|never called", re.IGNORECASE), "Tell the agent when it must call {tool}."),
     (
         late(r"wrong tool|instead of|another thing than|was called where", re.IGNORECASE),
-        "Tell the tools apart in their descriptions: {tool} was the wrong one.",
+        "Make the descriptions of the tools easier to tell apart: {tool} was the wrong one.",
     ),
-    (late(r"token limit|cut off|truncat", re.IGNORECASE), "Raise the limit of output tokens, or ask for less."),
-    (late(r"failed|error|swallowed", re.IGNORECASE), "Make {tool} work for these inputs, or say what to do when it fails."),
+    (late(r"token limit|cut off|truncat", re.IGNORECASE), "Raise the limit on output tokens, or ask for a shorter answer."),
+    (late(r"failed|error|swallowed", re.IGNORECASE), "Make {tool} work for these inputs, or tell the agent what to do when it fails."),
 )  # fmt: skip
 
 
@@ -228,7 +228,7 @@ def suggestion(root_cause: str, failure_type: FailureType) -> str:
             if pattern.search(root_cause):
                 return action.format(tool=f"`{tool[1]}`")
     if _CUT_OFF.search(root_cause):
-        return "Raise the limit of output tokens, or ask for less."
+        return "Raise the limit on output tokens, or ask for a shorter answer."
     if OWN_CHECK.search(_plain(failure_type, root_cause)):
-        return "Read the costliest case beside what that check asks: one of them is wrong."
+        return "Compare the costliest case with what that check asks. One of them is wrong."
     return FAILURE_TYPES[failure_type].advice

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from minions_evals_mcp.domain.audits import CaseAudit
 from minions_evals_mcp.engine.audit.suite import subject_of
 from minions_evals_mcp.engine.audit_standing.standing import standing_now
-from minions_evals_mcp.report.audits import FINDINGS, WORDS, remedy_of, verdict_line
+from minions_evals_mcp.report.audits import FINDINGS, WORDS, alike, remedy_of, verdict_line
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.audits import newest_audit
 from minions_evals_mcp.view.parameters import engine_of, required
@@ -33,7 +31,7 @@ async def audit(request: Request) -> Response:
         ident=ident,
         title=title,
         titles=titles,
-        groups=() if record is None else _alike(record.fields.cases),
+        groups=() if record is None else alike(record.fields.cases),
         record=record,
         standing=standing,
         answer=answer,
@@ -42,12 +40,3 @@ async def audit(request: Request) -> Response:
         remedy_of=remedy_of,
         store=engine.config.named_db,
     )
-
-
-def _alike(cases: Sequence[CaseAudit]) -> list[list[CaseAudit]]:
-    """The cases with the same holes and the same remedy together, in the order of the first of each."""
-    groups: dict[tuple[object, ...], list[CaseAudit]] = {}
-    for case in cases:
-        holes = (*case.cheats_passed, *case.mutants_survived)
-        groups.setdefault((holes, tuple(case.findings), remedy_of(case)), []).append(case)
-    return list(groups.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.browser.axe import require_axe, violations
 from tests.browser.gallery import REPORTS
 from tests.shared.browser.driver import Tab
+from tests.shared.cli.terminal import Terminal
 
 SCREENS = ((1000, False), (1000, True), (360, False))
 """Their widths, and whether they are dark."""
@@ -139,3 +141,32 @@ def test_every_report_filters_and_searches_while_one_types(at: Tab, shown: dict[
         at.type("gift")
         at.until("document.getElementById('count').textContent === '1 of 12 shown'")
         assert at.ask_page("location.hash") == "#q=gift"
+
+
+MATRIX = """
+prompts: ["Say {{word}}", "Shout {{ word | upper }}!"]
+providers: [echo]
+tests:
+  - {vars: {word: cat}, assert: [{type: contains, value: CAT}, {type: icontains, value: "<b>cat"}]}
+  - {vars: {word: dog}, assert: [{type: contains, value: DOG}]}
+  - {vars: {word: owl}, assert: [{type: icontains, value: owl}]}
+"""
+ROWS = "[...document.querySelectorAll('.matrix tbody tr')].filter((row) => row.checkVisibility()).length"
+
+
+def test_the_file_of_an_evaluation_is_filtered_without_a_script_and_axe_finds_nothing(at: Tab, tmp_path: Path) -> None:
+    require_axe()
+    terminal = Terminal(tmp_path)
+    terminal.file("c.yaml", MATRIX)
+    assert terminal.run("eval", "c.yaml", "-o", "m.html").code == 0
+    at.seen(width=1000)
+    at.go((tmp_path / "m.html").as_uri())
+    assert at.ask_page(ROWS) == 3
+    for shown, rows in (("failed", 2), ("differ", 1), ("all", 3)):
+        at.ask_page(f"document.querySelector('#show-{shown}').click()")
+        assert at.ask_page(ROWS) == rows, shown
+    for width, dark in SCREENS:
+        at.seen(width=width, dark=dark)
+        assert violations(at, *(DARK_RULES if dark else ())) == [], (width, dark)
+        assert cast("float", at.ask_page(WIDER)) <= 0, width
+    assert at.complaints() == []

@@ -81,7 +81,7 @@ def test_a_check_of_ones_own_that_failed_is_the_cause_by_its_name_and_one_with_a
     evaluated: Any,
 ) -> None:
     text = str(evaluated(answer, CASES, checks=[ends_well], name="own"))
-    assert "2 of 2 failed cases: the check ends_well failed\n   Next: Read the costliest case" in text
+    assert "2 of 2 failed cases: the check ends_well failed\n   Next: Compare the costliest case" in text
     text = str(evaluated(answer, CASES, checks=[{"type": "python", "value": "len(output) > 20"}], name="code"))
     assert "the check python len(output) > 20 failed" in text
     assert "format-error" not in text

@@ -63,7 +63,7 @@ def test_prompts_that_begin_alike_are_named_from_where_they_differ() -> None:
 
 def test_equal_columns_are_called_equal() -> None:
     (said, _) = verdict(matrix([True, False], [False, True]))
-    assert said == "[0] scores as high as [1]."
+    assert said == "[0] and [1] score equally."
 
 
 def test_a_single_column_leads_to_its_failures_or_to_the_page() -> None:

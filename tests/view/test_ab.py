@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBranch, run_ab_test
-from minions_evals_mcp.report.ab_words import against, between, dollars, ms, percent, score
+from minions_evals_mcp.report.ab_words import between, differences, dollars, ms, percent, score
 from minions_evals_mcp.view.rendering import money
 from tests.shared.engine.ab_workshop import Words
 from tests.shared.engine.drawn_models import Drawn, Scripted
 from tests.shared.view.visitor import visitor
 from tests.workshop import Json, benchmark, config_in, minion, opened, save
 
+AGAINST = ["branch", "checks", "passes", "quality", "latency", "cost"]
 COLUMNS = ["branch", "quality", "passed", "wins", "time", "cost each", "cost in all", "runs"]
 EVIL = "<script>alert(1)</script>"
 
@@ -39,7 +40,7 @@ async def test_each_branch_has_its_columns_with_intervals_over_the_cases(tmp_pat
     assert re.search(r"“[^”]+” wins by quality|No winner by quality", page)
     bars = [float(size) for size in re.findall(r'<rect x="[\d.]+" y="0" width="([\d.]+)"', page)]
     assert 0 < sum(bars) <= 2 * 160, "each bar of wins ends where all wins do"
-    assert re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page) == COLUMNS
+    assert re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page) == [*COLUMNS, *AGAINST]
     shown = html.unescape(page)
     assert len(found.branches) == 2
     for one in found.branches:
@@ -52,4 +53,5 @@ async def test_each_branch_has_its_columns_with_intervals_over_the_cases(tmp_pat
         assert one.cost_interval is None or between(one.cost_interval, dollars) in shown
         assert f">{money(one.total_cost)}<" in shown
         if not one.is_control:
-            assert against(one) in shown
+            assert [made.name for made in differences(one)] == AGAINST[1:]
+            assert all(f"{made.figure}<span" in shown and made.sure in shown for made in differences(one))

@@ -10,7 +10,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.operations import detect_trend as operation
 from minions_evals_mcp.operations.ids import whole_id
-from minions_evals_mcp.presentation.verdict_words import judged_instead, pair_words, trend_heading
+from minions_evals_mcp.presentation.verdict_words import compared_words, judged_instead, trend_heading
 from minions_evals_mcp.report.plain import printable
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _counted(number: int, thing: str) -> str:
 def _lines(shown: TrendSummary) -> list[str]:
     lines = [
         f"{shown.benchmark_id}: {trend_heading(shown)}  {_line(shown.points)}",
-        *([f"  newest run beside the run before: {pair_words(shown.change)}"] if shown.change else []),
+        *([f"  compared with the run before, {compared_words(shown.change)}"] if shown.change else []),
         f"  {printable(shown.reason, 200)}",
     ]
     if shown.slope is not None:

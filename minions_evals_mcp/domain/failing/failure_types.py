@@ -27,35 +27,35 @@ class FailureWords:
 
 FAILURE_TYPES: dict[FailureType, FailureWords] = {
     "timeout": FailureWords(
-        meaning="it was not done in time",
+        meaning="it ran out of time",
         cause="the time limit passed before the agent was done",
-        advice="Look at the slowest step and at the limits on turns and time; raise them only where the work is sound.",
+        advice="Check the slowest step and the limits on turns and time. Raise a limit only if the agent's work is sound.",
         for_models=None,
         shows_cause=True,
     ),
     "refusal": FailureWords(
-        meaning="it did not take the task on",
+        meaning="it declined the task",
         cause="the model declined the task",
-        advice="Say in the prompt that this task is allowed and what it is for, or take the case out if it is not.",
+        advice="State in the prompt that this task is allowed and what it is for. If it is not allowed, remove the case.",
         for_models="it declined",
     ),
     "format-error": FailureWords(
-        meaning="it does not have the form that was asked for",
+        meaning="it is not in the required format",
         cause="the reply is not in the form that was asked for",
-        advice="State the form in the prompt with one example, or have the provider enforce a schema.",
+        advice="Show the required format in the prompt with one example, or have the provider enforce a schema.",
         for_models="it broke the demanded form",
     ),
     "hallucination": FailureWords(
-        meaning="it says what nothing supports",
+        meaning="it states facts that nothing supports",
         cause="the answer states what its material does not",
-        advice="Say in the prompt that only what inputs and tools say may be stated, and what to answer when they do not say it.",
+        advice="Tell the agent to state only what inputs and tools say, and what to answer when they do not say it.",
         for_models="it states facts that its context or tools do not hold",
         shows_cause=True,
     ),
     "wrong-output": FailureWords(
-        meaning="the answer is not what was wanted",
+        meaning="the answer is wrong",
         cause="the answer itself is wrong",
-        advice="Read the costliest case beside what it expects, and put what it lacks into the prompt.",
+        advice="Compare the costliest case with its expected output, and add what is missing to the prompt.",
         for_models="it is otherwise wrong",
     ),
 }

@@ -342,6 +342,7 @@ def _cause(failure: Json) -> ReportCause | None:
         root_cause=str(failure.get("rootCause", "")),
         model_says=_model_says(failure.get("modelCause")),
         confidence=confidence if isinstance(confidence := failure.get("confidence"), int | float) else None,
+        signals=tuple(map(str, signals)) if isinstance(signals := failure.get("signals"), list) else (),
     )
 
 

@@ -32,7 +32,7 @@ class CriterionMean(Value):
 
 
 class ReportTrendPoint(Value):
-    """One run in a benchmark's history. `new_series`: measured otherwise than the run before, so not to be compared."""
+    """One run in a benchmark's history. `new_series`: measured differently than the run before, so not to be compared."""
 
     run_id: str
     at: Timestamp
@@ -82,6 +82,8 @@ class ReportCause(Value):
     root_cause: str
     model_says: str = ""
     confidence: float | None = None
+    signals: tuple[str, ...] = ()
+    """What the type of the failure rests on, as it was found in the output."""
 
 
 T = TypeVar("T")

@@ -243,7 +243,7 @@ def _sentence(level: Level) -> str:
         or "nothing that we can see changed (the model, the world or code outside of the version moved)"
     )
     if level.began == "re-measured":
-        return f"{day}: measured anew ({changed}); score {level.score:.2f} over {level.runs} {'run' if level.runs == 1 else 'runs'}."
+        return f"{day}: measured differently ({changed}); score {level.score:.2f} over {level.runs} {'run' if level.runs == 1 else 'runs'}."
     assert level.delta is not None, "the levels are comparable"
     word = "fell" if level.delta < 0 else "rose"
     behind = level.worse if level.delta < 0 else level.better

@@ -10,24 +10,58 @@ from markupsafe import Markup
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, ConfigTestRow, Matrix
+from minions_evals_mcp.report import ab_words
+from minions_evals_mcp.report.charts import marks
+from minions_evals_mcp.report.charts.trend import chart_css
 from minions_evals_mcp.report.documents.page import own_file, page_templates, policy
 from minions_evals_mcp.report.junit import attributes, xml_text
+from minions_evals_mcp.report.matrix.cells import MARKS
 from minions_evals_mcp.report.matrix.verdict import verdict
 
 
 def matrix_html(matrix: Matrix) -> str:
     """One file that opens anywhere and needs no network: a row for each test, a column for each prompt and provider."""
-    style = own_file("design.css") + own_file("eval.css")
+    own = (
+        own_file("design.css"),
+        chart_css(),
+        own_file("eval.css"),
+        f":root {{ --columns: {len(matrix.columns) + 1}; }}\n",
+    )
+    style = "".join(own)
+    counts = {
+        "all": len(matrix.rows),
+        "failed": sum(row.verdict == "failed" for row in matrix.rows),
+        "differ": sum(map(differs, matrix.rows)),
+    }
     return (
         page_templates()
         .get_template("eval.html.j2")
         .render(
             matrix=matrix,
+            counts=counts,
             verdict=verdict(matrix)[:-1],
+            signs={name: mark for name, (mark, _) in MARKS.items()},
+            marks=marks,
+            differs=differs,
+            heat=_heat,
+            figures=ab_words,
             style=Markup(style),  # noqa: S704  our own files
             policy=policy(style=style, script=""),
         )
     )
+
+
+def differs(row: ConfigTestRow) -> bool:
+    """Whether the columns that the test asks for came out differently."""
+    return len({cell.verdict for cell in row.cells if cell.asked}) > 1
+
+
+def _heat(cell: Cell) -> str:
+    """The class of a cell's colour: of five steps from red to green by its score, neutral where it has none."""
+    if cell.score is None or cell.verdict not in {"passed", "failed"}:
+        return "heat-2"
+    step = min(4, max(0, int(cell.score * 5)))
+    return f"heat-{max(step, 3) if cell.success else min(step, 1)}"
 
 
 def matrix_junit(matrix: Matrix) -> str:

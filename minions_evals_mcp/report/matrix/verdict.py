@@ -50,7 +50,7 @@ def _beside(matrix: Matrix, best: int, other: int, *, level: float) -> str:
     if not pairs:
         return f"[{best}] and [{other}] have no test in common."
     if higher <= 0:
-        return f"[{best}] scores as high as [{other}]."
+        return f"[{best}] and [{other}] score equally."
     difference = compare(pairs, level=level)
     settle = f" What would settle it: {difference.settle.replace(' case', ' test')}." if difference.settle else ""
     return f"[{best}] scores {difference.delta:.3f} higher than [{other}], {how_sure(difference, level, len(pairs))}.{settle}"
@@ -60,7 +60,7 @@ def _since(before: ColumnBefore) -> str:
     """A column beside the run that stood in its place before."""
     what = "the previous version of this prompt" if before.reworded else "its run before"
     if abs(before.delta) < EQUAL:
-        return f"[{before.column}] scores as high as {what} (run {short_id(before.run_id)})."
+        return f"[{before.column}] scores the same as {what} (run {short_id(before.run_id)})."
     by = f"{abs(before.delta):.3f} {'higher' if before.delta > 0 else 'lower'}"
     sure = how_sure(before, 1 - ERROR / before.tests, before.cases)
     return f"[{before.column}] scores {by} than {what} (run {short_id(before.run_id)}), {sure}."

@@ -306,9 +306,10 @@ def in_words(tightened: Stricter) -> str:
     )
     left = f"; {', '.join(tightened.open)} would still pass" if tightened.open else ""
     stops = ", ".join(tightened.closes) or "less"
+    verb = "pass" if len(tightened.closes) > 1 else "passes"
     if tightened.untried:
         return (
-            f"Add {shown}: {stops} no longer passes{left}. No right answer is written down to try it on;"
+            f"Add {shown}: {stops} no longer {verb}{left}. No right answer is written down to try it on;"
             " with an expected output more can be suggested."
         )
-    return f"Add {shown}: the reference passes, {stops} no longer{left}."
+    return f"Add {shown}: the expected answer still passes; {stops} no longer {verb}{left}."

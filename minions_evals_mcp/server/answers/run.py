@@ -18,7 +18,7 @@ from minions_evals_mcp.judges.user_packets import HOW_TO_PLAY, UserPacket
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.presentation.next_steps import Tools
 from minions_evals_mcp.presentation.resuming import resume_line
-from minions_evals_mcp.presentation.verdict_words import level_words, pair_words
+from minions_evals_mcp.presentation.verdict_words import compared_words, level_words
 from minions_evals_mcp.report.sentences import addressed_words, passed_words, trials
 from minions_evals_mcp.server.edge.compact import compact_object, once, short_part, short_run, with_short_ids
 from minions_evals_mcp.server.edge.refusals import in_tools
@@ -285,7 +285,7 @@ def _doubts(summary: RunSummary) -> Iterator[str]:
 def _verdicts(summary: RunSummary) -> Iterator[str]:
     """The verdict beside the run before, the newest change of level, the fall, and the documents' rule where it fired."""
     if summary.change is not None:
-        yield f"beside the run before: {pair_words(summary.change)}"
+        yield f"compared with the run before, {compared_words(summary.change)}"
     if summary.level_change is not None:
         yield f"newest change of level: {level_words(summary.level_change)}"
     if summary.regression is None and summary.fall is not None:

@@ -150,4 +150,4 @@ def test_values_do_not_set_causes_apart_and_tools_types_and_faults_do() -> None:
 def test_each_cause_has_one_thing_to_do_next() -> None:
     assert "`find`" in suggestion("step 2 `find` gave the right result (3), but the answer differs", "wrong-output")
     assert "tokens" in suggestion("the model stopped at its token limit (stop reason length)", "format-error")
-    assert suggestion("There is no tool-call log; the model declined the task", "refusal").endswith("if it is not.")
+    assert suggestion("There is no tool-call log; the model declined the task", "refusal").endswith("remove the case.")

@@ -86,14 +86,14 @@ def test_a_fault_late_in_a_log_of_hundreds_of_steps_is_named() -> None:
 @pytest.mark.parametrize(
     ("fault", "advice"),
     [
-        ("wrong argument", "takes that argument"),
-        ("swapped entity", "takes that argument"),
-        ("stale id", "takes that argument"),
-        ("ignored result", "takes over what"),
+        ("wrong argument", "where that argument"),
+        ("swapped entity", "where that argument"),
+        ("stale id", "where that argument"),
+        ("ignored result", "base its answer on"),
         ("loop", "when to stop calling"),
         ("swallowed error", "what to do when it fails"),
-        ("wrong tool", "Tell the tools apart"),
-        ("missing step", "must be called"),
+        ("wrong tool", "easier to tell apart"),
+        ("missing step", "when it must call"),
     ],
 )
 def test_the_suggested_next_action_is_about_the_fault(fault: str, advice: str) -> None:

@@ -18,6 +18,7 @@ from tests.shared.view.visitor import visitor
 from tests.workshop import config_in, opened
 
 VERDICT = "(improved|regressed|equivalent|inconclusive|not comparable)"
+CLAUSE = f"it (?:is )?{VERDICT}"
 LEVEL = r"the level (?:fell|rose) by [\d.]+ on [\d-]+ \([\d.]+ → [\d.]+, \d+ runs? since\)"
 Stated = dict[int, dict[str, tuple[str, str]]]
 """By history and place: the verdict, and the newest change of level (empty where there is none; "?" where a place names none)."""
@@ -40,16 +41,16 @@ async def stated(folder: Path, seeds: Sequence[int]) -> Stated:
                 assert row is not None
                 found[seed]["overview"] = _words(html.unescape(re.sub(r"<[^>]+>", " ", row[0])), rf"[▲▼=?≠] {VERDICT}")
                 about = await page(f"/benchmark?id=history%2F{seed}")
-                found[seed]["benchmark page"] = _words(about, f"Beside the run before: {VERDICT}")
-                found[seed]["run page"] = _words(await page(f"/run?id={after}"), rf": {VERDICT}")
+                found[seed]["benchmark page"] = _words(about, f"Compared with the run before, {CLAUSE}")
+                found[seed]["run page"] = _words(await page(f"/run?id={after}"), CLAUSE)
                 changes = await page(f"/comparison?before={before}&after={after}")
                 found[seed]["comparison page"] = (_first(rf"[▲▼=?≠] {VERDICT}", changes), "?")
                 report = await written(engine, ".html", after)
                 text = html.unescape(re.sub(r"<[^>]+>", " ", report))
-                found[seed]["report"] = _words(text, rf"Beside the run before of [^:]+:\d\d UTC: {VERDICT}")
+                found[seed]["report"] = _words(text, rf"Compared with the run of [^:]+:\d\d UTC, {CLAUSE}")
                 markdown = (await written(engine, ".md", after)).replace("\\", "").replace("&gt;", ">")
                 found[seed]["markdown"] = _words(
-                    html.unescape(markdown), rf"Beside the run before of [^:]+:\d\d UTC: {VERDICT}"
+                    html.unescape(markdown), rf"Compared with the run of [^:]+:\d\d UTC, {CLAUSE}"
                 )
     _ask_terminal(folder, runs, found)
     await _ask_server(folder, runs, found)
@@ -62,7 +63,7 @@ def _ask_terminal(folder: Path, runs: dict[int, list[str]], found: Stated) -> No
     by_id = {one["runId"]: one for one in listed}
     for seed, (before, after) in runs.items():
         trend, diff = at.many(["trend", f"history/{seed}"], ["diff", before, after])
-        found[seed]["trend"] = _words(" ".join(trend.out.split()), f"newest run beside the run before: {VERDICT}")
+        found[seed]["trend"] = _words(" ".join(trend.out.split()), f"compared with the run before, {CLAUSE}")
         found[seed]["diff"] = (_first(rf" {VERDICT}:", " ".join(diff.out.split())), "?")
         found[seed]["runs"] = (str(by_id[after]["change"]["verdict"]), "?")
 
