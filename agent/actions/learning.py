@@ -48,8 +48,11 @@ async def classify(work: MessageWork) -> Json:
 
 async def learn_from_failure(work: MessageWork) -> Json:
     """test-run-recorded: its eval-failure stands already; a model may say more where the operator allows it, and the agent is to
-    remember."""
-    ident = work.payload_as(payloads.EventSeen).subject_id
+    remember. A run that passed has none."""
+    seen = work.payload_as(payloads.EventSeen)
+    ident = seen.subject_id
+    if seen.detail.get("passed") is True:
+        return {"testRunId": ident, "passed": True}
     failure = await classify_failure.learnt(work.engine, ident, await explaining_today(work.engine))
     return {"evalFailureId": failure.id, "classifiedBy": failure.fields.classified_by}
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from agent.binding import Doing
 from agent.daemon import Agent
 from minions_evals_mcp.messages.payloads import OWN, EventSeen, topic_of
+from minions_evals_mcp.skills import NAMES
 from minions_evals_mcp.store.agent import inbox, lease
 from minions_evals_mcp.store.agent.event_feed import Happened, happened, last_event
 from minions_evals_mcp.store.agent.inbox import Arriving
@@ -47,7 +50,7 @@ async def react(agent: Agent) -> None:
 def _take_in(db: Db, *, agent: Agent, page: News) -> None:
     lease.require(db, agent.holder)
     for event in page.events:
-        if starts_something(event):
+        if starts_something(event, agent.doings[event.type]):
             payload = EventSeen(subject_id=event.subject_id, detail=event.detail)
             topic = topic_of(OWN[event.type], payload, event.subject_id)
             arriving = Arriving(f"event:{event.seq}", event.type, topic, None, payload.model_dump(mode="json"))
@@ -55,6 +58,6 @@ def _take_in(db: Db, *, agent: Agent, page: News) -> None:
     lease.advance(db, "events", page.events[-1].seq if len(page.events) == PAGE else page.last)
 
 
-def starts_something(event: Happened) -> bool:
-    """Returns whether there is anything to do: a test-run that passed has no failure to learn from."""
-    return event.detail.get("passed") is not True
+def starts_something(event: Happened, doings: Sequence[Doing]) -> bool:
+    """Whether there is anything to do: a test-run that passed has no failure to learn from, but may start a skill of your own."""
+    return event.detail.get("passed") is not True or any(doing.skill not in NAMES for doing in doings)

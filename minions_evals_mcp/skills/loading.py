@@ -49,6 +49,11 @@ STEP = re.compile(r"^\d+[.)] +(?:`([a-z][a-z0-9-]*)` +)?(.*)$")
 RULE = re.compile(r"^- `(HR\d)` (.*)$")
 
 
+BEGINS = "begins"
+"""The words before the hard rules, among their sentences."""
+RESTORED = "Write it as in the shipped file."
+
+
 def load_skills(folder: Path) -> Skills:
     """The skills in that folder; raises `BadInputError` naming file and line of what does not parse."""
     return Skills(
@@ -129,7 +134,7 @@ def _vet_sentences(path: Path, name: str, steps: Iterable[SkillStep], parameters
             names = ", ".join(str(info.alias) for info in type(parameters).model_fields.values())
             raise BadInputError(
                 f"{path}:{step.line}: the sentence of the step {step.id!r} was changed, which would change nothing.",
-                remedy=f"Write it as in the shipped file. To have something else done, set a parameter under metadata ({names}), or put"
+                remedy=f"{RESTORED} To have something else done, set a parameter under metadata ({names}), or put"
                 " a skill of your own with a trigger into a folder beside this one.",
             )
 
@@ -149,10 +154,12 @@ def _marked(body: list[str]) -> Iterator[str]:
 
 def _steps(path: Path, body: list[str], first_line: int) -> tuple[SkillStep, ...]:
     steps: list[SkillStep] = []
+    in_step = False
     for line, text in enumerate(body, first_line):
         match = STEP.match(text)
+        in_step = match is not None or (in_step and bool(text.strip()))
         if match is None:
-            _continue(steps, text)
+            _continue(steps, text, in_step=in_step)
             continue
         ident, sentence = match.groups()
         if ident is None:
@@ -167,9 +174,9 @@ def _steps(path: Path, body: list[str], first_line: int) -> tuple[SkillStep, ...
     return tuple(steps)
 
 
-def _continue(steps: list[SkillStep], text: str) -> None:
-    """An indented line goes on with the step before it."""
-    if steps and text.startswith("  "):
+def _continue(steps: list[SkillStep], text: str, *, in_step: bool) -> None:
+    """A line right below a step goes on with it, as Markdown reads it, and so does an indented one."""
+    if steps and text.strip() and (in_step or text.startswith(("  ", "\t"))):
         steps[-1] = replace(steps[-1], text=f"{steps[-1].text} {text.strip()}")
 
 
@@ -179,6 +186,7 @@ def _hard_rules(path: Path) -> tuple[HardRule, ...]:
     if [rule.id for rule in rules] != list(RULES):
         raise BadInputError(f"{path}:1: the five rules HR1 to HR5 must stand there in order.")
     _refuse_reworded(path, lines, rules)
+    _refuse_added(path, lines)
     return tuple(rules)
 
 
@@ -191,6 +199,22 @@ def _rules(lines: Iterable[str]) -> list[HardRule]:
         elif rules and text.startswith("  "):
             rules[-1] = HardRule(rules[-1].id, f"{rules[-1].text} {text.strip()}")
     return rules
+
+
+def _refuse_added(path: Path, lines: list[str]) -> None:
+    """Nothing but the rules is followed, so nothing else may stand in their file than the words that they begin with."""
+    first = next(number for number, text in enumerate(lines) if RULE.match(text))
+    begins = " ".join(text.strip() for text in lines[:first] if text.strip())
+    if text_digest(begins) not in SENTENCES["hard-rules"][BEGINS]:
+        raise BadInputError(
+            f"{path}:1: the words before the rules were changed, which would change nothing.", remedy=RESTORED
+        )
+    for number, text in enumerate(lines[first:], first + 1):
+        if text.strip() and RULE.match(text) is None and not text.startswith("  "):
+            raise BadInputError(
+                f"{path}:{number}: this line is no hard rule and would change nothing.",
+                remedy=f"{RESTORED} For what else is to be done write a skill of your own with a trigger.",
+            )
 
 
 def _refuse_reworded(path: Path, lines: list[str], rules: Iterable[HardRule]) -> None:

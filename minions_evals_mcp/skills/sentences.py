@@ -52,6 +52,7 @@ SENTENCES: dict[str, dict[str, tuple[str, ...]]] = {
         "store-findings": ("7760bcc56879f8c4105dd799c9081f34",),
     },
     "hard-rules": {
+        "begins": ("d5f501ee85cadde04840360e7dc13d86",),
         "HR1": ("8dc570149ef36f1a21dace3ea1fd4910",),
         "HR2": ("a2c4bb25d7c6750269b1930500f7148b",),
         "HR3": ("5a7e7079e7929305d7d67089d8024dda",),
