@@ -53,7 +53,7 @@ def show_matrix(
         _as_list(out, matrix, limit, verbose=verbose)
     for line in notes(matrix, limit):
         out.print(Text(line), soft_wrap=True)
-    out.print(Text(f"Kept as {matrix.benchmark_id}{place}", style="dim"), soft_wrap=True)
+    out.print(Text(f"{matrix.benchmark_id}{place}", style="dim"), soft_wrap=True)
     for line in verdict(matrix, store):
         out.print(Text(line), soft_wrap=line.startswith(NEXT))
 
