@@ -39,6 +39,8 @@ FOR_A_BASELINE = (
     "What waitsFor a baseline has nothing to judge it by: show it to a person. What they accept is saved as the case's"
     " expectedOutputs, and is judged by it at once."
 )
+NAMED = 5
+"""So many cases of a cause are named."""
 NO_BASELINE = "a baseline"
 
 
@@ -76,7 +78,7 @@ def run_told(
         benchmark_run=_figures(summary),
         bounds=_bounds(summary),
         names={ident: name for ident, name in summary.names.items() if name != ident},
-        causes=[_cause(cause.model_dump(mode="json"), summary.run_id) for cause in summary.causes[page]],
+        causes=[cause_line(cause.model_dump(mode="json"), summary.run_id) for cause in summary.causes[page]],
         failures=_failures(summary, page),
         unscored=_unscored(summary, page),
         test_runs=[_without_digests(run) for run in summary.test_runs[page]],
@@ -124,11 +126,11 @@ def regression_word(summary: RunSummary) -> str:
     return "none" if summary.fall is None else "fall"
 
 
-def _cause(wire: Json, run_id: str) -> Json:
-    """A cause, its cases without a title that is their id."""
+def cause_line(wire: Json, run_id: str) -> Json:
+    """A cause with the first of its cases, whose number is `cases`: without a title that is their id."""
     cases = wire.get("affected")
     shown: list[JsonValue] = (
-        [_case(case, run_id) for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
+        [_case(case, run_id) for case in cases[:NAMED] if isinstance(case, dict)] if isinstance(cases, list) else []
     )
     own = {"firstRunId"} if wire.get("firstRunId") == run_id else set[str]()
     return {**{name: value for name, value in wire.items() if name not in own}, "affected": shown}

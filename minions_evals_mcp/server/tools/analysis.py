@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 from mcp_types import CallToolResult
+from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outcomes import IMPLICIT
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.errors import StoppedError
@@ -17,8 +19,9 @@ from minions_evals_mcp.operations import detect_trend as trends
 from minions_evals_mcp.operations import promote_failure as promoting
 from minions_evals_mcp.operations.suites import suite_from_traces as traces_read
 from minions_evals_mcp.presentation.verdict_words import trend_heading
+from minions_evals_mcp.server.answers.run import cause_line
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.edge.compact import compact_object, short_part, with_short_ids
+from minions_evals_mcp.server.edge.compact import OF_ONE, compact_object, once, short_part, short_run, with_short_ids
 from minions_evals_mcp.server.edge.derived import DerivedArguments, Detailed, Timed
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.session.calls import Call
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.answers.what_changed import WhatChanged
     from minions_evals_mcp.engine.failures.explain_failure import Explainer
 
+OF_FAILURE = OF_ONE | {"id"}
 SHORT = 12
 """So many points fit a short answer."""
 
@@ -48,10 +52,13 @@ async def classify_failure(call: Call, arguments: Timed) -> CallToolResult:
     if arguments.dry_run:
         return await _estimated(call, request, wanted)
     done, why = await _explained(call, wanted, by, seconds=arguments.wait_seconds)
+    run_id = next((str(failure.fields.benchmark_run_id) for failure in done if failure.fields.benchmark_run_id), "")
+    named = short_run(run_id) if run_id and request.run_id == "latest" else request.run_id
+    causes = [] if offset else (await classify.causes(call.engine, request))[: arguments.limit]
     answer = FailuresAnswer(
-        summary=f"{len(done)} of {len(idents)} failures of {request.run_id} analysed{why}",
-        causes=[] if offset else (await classify.causes(call.engine, request))[: arguments.limit],
-        failures=[_failure(failure) for failure in done],
+        summary=f"{len(done)} of {len(idents)} failures of {named} analysed{why}",
+        causes=[cause_line(cause.model_dump(mode="json"), run_id) for cause in causes],
+        failures=once(map(_failure, done), "testRunId", own=OF_FAILURE),
         spent=by.budget.news() or None,
     )
     more = offset + len(done) < len(idents)
@@ -83,8 +90,13 @@ async def _estimated(call: Call, request: classify.Request, wanted: Sequence[str
 
 
 def _failure(record: Record[EvalFailure]) -> Json:
-    """The failure without what is empty, its ids by the beginning of the run's, which its unit names already."""
+    """The failure without what is empty, its ids by the beginning of the run's, which its unit names already.
+
+    The criterion of a case that has no rubric says nothing that the case does not.
+    """
     wire = compact_object({"id": record.id, **wire_fields(record.fields)})
+    if all(str(one).startswith(IMPLICIT) for one in record.fields.affected_criterion_ids):
+        wire.pop("affectedCriterionIds", None)
     run_id = str(wire.pop("benchmarkRunId", ""))
     return with_short_ids({**wire, "id": short_part(record.id, run_id)}, run_id)
 
@@ -127,9 +139,8 @@ async def detect_trend(call: Call, arguments: Detailed) -> CallToolResult:
 
 def _with_changes(trend: TrendAnswer, changed: WhatChanged) -> TrendAnswer:
     """The trend, and beside it the levels of the benchmark, the cases behind them, flaky ones, and the cost."""
-    changes = TrendAnswer.of(
-        changed, without={"sentences"}, summary=" ".join((f"{trend.summary}.", *changed.sentences))
-    )
+    summary = " ".join((f"{trend.summary}.", *changed.sentences))
+    changes = _compact(TrendAnswer.of(changed, without={"sentences"}, summary=summary))
     return trend.model_copy(update={name: getattr(changes, name) for name in changes.model_fields_set})
 
 
@@ -141,4 +152,20 @@ def trend_answer(trend: TrendSummary) -> TrendAnswer:
     )
     if trend.judged_by:
         sentence += "; judgedBy, not the benchmark's own judge, judged it"
-    return TrendAnswer.of(trend, summary=sentence)
+    return _compact(TrendAnswer.of(trend, summary=sentence))
+
+
+def _compact(answer: TrendAnswer) -> TrendAnswer:
+    """The answer without parts that say nothing, of a point those that hold, with three digits of each fraction."""
+    wire = compact_object(answer.wire())
+    points = wire.get("points")
+    if isinstance(points, list):
+        wire["points"] = [
+            {name: part for name, part in _object(point).items() if part is not False} for point in points
+        ]
+    return TrendAnswer.model_validate(wire)
+
+
+def _object(value: JsonValue) -> Json:
+    assert isinstance(value, dict)
+    return value
