@@ -53,8 +53,7 @@ def show_matrix(
         _as_list(out, matrix, limit, verbose=verbose)
     for line in notes(matrix, limit):
         out.print(Text(line), soft_wrap=True)
-    what = "columns" if len(matrix.columns) > 1 else "column"
-    out.print(Text(f"{what} of {matrix.benchmark_id}{place}", style="dim"), soft_wrap=True)
+    out.print(Text(f"{matrix.benchmark_id}{place}", style="dim"), soft_wrap=True)
     for line in verdict(matrix, store):
         out.print(Text(line), soft_wrap=line.startswith(NEXT))
 
