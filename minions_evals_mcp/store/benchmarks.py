@@ -47,7 +47,7 @@ def note_last_run(db: Db, ident: str, run: BenchmarkRun) -> None:
         "SELECT title, json_remove(fields, '$.testCaseIds'), tags, status, fields -> '$.testCaseIds' FROM minion WHERE id = ?",
         (ident,),
     ).fetchone()
-    judges = [*run.judged_by] or None
+    judges: list[JsonValue] | None = [*run.judged_by] or None
     since: Json = {"lastRunAt": iso(run.ran_at), "lastScore": run.overall_score, "lastJudgedBy": judges}
     head = {**from_json(fields), **since, "testCaseIds": _LISTED}
     content: JsonValue = {
