@@ -92,5 +92,5 @@ async def _trend_said(engine: Engine, benchmark_id: str) -> Json:
     fields = trend.fields
     return {
         "evalTrendId": trend.id, "direction": fields.direction, "consecutiveDegrading": fields.consecutive_degrading,
-        "provisional": fields.provisional,
+        "provisional": fields.provisional, **({"judgedBy": [*fields.judged_by]} if fields.judged_by else {}),
     }  # fmt: skip

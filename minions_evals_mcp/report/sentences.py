@@ -135,18 +135,17 @@ def run_answer(side: Side) -> str:
         return f"{side.title} {standing(summary)}."
     verdict = run_verdict(summary)
     needed = f", {side.threshold:g} is needed" if side.threshold else ""
+    instead = f", {words}" if (words := instead_words(fields)) else ""
     return (
         f"{side.title} {verdict}: {_passes(summary, fields)}, score {number(fields['overallScore'])}{needed}"
-        f"{_unscored(side)}{_instead(fields)}."
+        f"{_unscored(side)}{instead}."
     )
 
 
-def _instead(fields: Json) -> str:
-    """Who judged, where it was not the benchmark's own judge."""
+def instead_words(fields: Json) -> str:
+    """Who judged a benchmark-run, where it was not the benchmark's own judge; else nothing."""
     judges = fields.get("judgedBy")
-    return (
-        f", {judged_instead([str(judge) for judge in judges])}" if isinstance(judges, list | tuple) and judges else ""
-    )
+    return judged_instead([str(judge) for judge in judges]) if isinstance(judges, list | tuple) else ""
 
 
 def run_verdict(summary: RunSummary) -> str:

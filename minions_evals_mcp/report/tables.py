@@ -24,7 +24,7 @@ from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.next_command import next_command, next_line
 from minions_evals_mcp.report.plain import hanging, printable, shortened
 from minions_evals_mcp.report.screen import LONGEST, console, on_screen, whole
-from minions_evals_mcp.report.sentences import passed_words, standing, trend_words, trust
+from minions_evals_mcp.report.sentences import instead_words, passed_words, standing, trend_words, trust
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.run_lines import RunLine
 
@@ -137,6 +137,8 @@ def _score_line(summary: RunSummary, fields: Json, *, bar: int) -> Text:
 def _interval_line(fields: Json, summary: RunSummary, width: int) -> Text:
     version = fields.get("promptVersionRef")
     parts = [named(summary.names, str(version))] if version else []
+    if instead := instead_words(fields):
+        parts.append(printable(instead, 160))
     interval = fields.get("passRateCi")
     if isinstance(interval, list):
         low, high = (_float(end) for end in interval)
