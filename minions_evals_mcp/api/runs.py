@@ -13,11 +13,13 @@ from minions_evals_mcp.operations.operator.calibrate import Request as Calibrati
 from minions_evals_mcp.operations.operator.calibrate import run as calibrate
 from minions_evals_mcp.operations.plan_benchmark import Request as PlanRequest
 from minions_evals_mcp.operations.plan_benchmark import run as plan_benchmark
+from minions_evals_mcp.operations.views.run_card import RunCard, run_card
 
 __all__ = [
     "AbTestRequest",
     "CalibrationRequest",
     "PlanRequest",
+    "RunCard",
     "RunRequest",
     "audit",
     "calibrate",
@@ -25,6 +27,7 @@ __all__ = [
     "rejudge_request",
     "run_ab_test",
     "run_benchmark",
+    "run_card",
     "run_test_case",
     "summarize",
     "summarize_trend",

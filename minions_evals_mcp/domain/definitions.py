@@ -144,10 +144,27 @@ class RubricCriterion(Fields):
         return self
 
 
+class ScoreCardSetting(Value):
+    """How the runs of a benchmark become one score: the mean of columns, or code that finds the rows in `data` and returns
+    {score, score_matrix?}. The code runs confined: no files, no network.
+    """
+
+    columns: Texts = ()
+    code: Annotated[str, Field(min_length=1, max_length=20_000)] | None = None
+    language: Literal["python", "javascript"] = "python"
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.code is None) == (not self.columns):
+            raise ValueError("scoreCard: give columns or code, one of the two")
+        return self
+
+
 class Benchmark(Fields):
     """A named set of test cases that measures one dimension; `passingThreshold` and `lastScore` are 0–1.
 
     `lastJudgedBy`: who judged the run of `lastScore` instead of the rubric's own judge; empty where that did.
+    `scoreCard`: how its runs become one score, {columns: […]} or {code, language: python or javascript}.
     `sealed`: no door shows what its cases say or how each fared; only comparisons run it, and answer with a verdict.
     """
 
@@ -165,6 +182,7 @@ class Benchmark(Fields):
     status: Literal["active", "retired"] = "active"
     schedule: str | None = None
     sealed: Annotated[bool, Field(exclude_if=lambda sealed: not sealed)] = False
+    score_card: Annotated[ScoreCardSetting | None, Field(exclude_if=lambda card: card is None)] = None
 
     @model_validator(mode="after")
     def _cases_are_distinct(self) -> Self:

@@ -11,9 +11,12 @@ from starlette.responses import Response
 from minions_evals_mcp.engine.answers import report_data
 from minions_evals_mcp.engine.answers.run_head import RunHead, read_run_head
 from minions_evals_mcp.engine.answers.run_outline import RunOutline, read_run_outline
+from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.operations.views.run_card import card_of_run, setting_of
 from minions_evals_mcp.report.sentences import run_answer
+from minions_evals_mcp.scoring.score_card import ScoreCard
 from minions_evals_mcp.store.queries.pages import run_cases
 from minions_evals_mcp.store.queries.pages.run_cases import SORTS, CaseFilter
 from minions_evals_mcp.view.overview import IN_PROGRESS
@@ -118,7 +121,17 @@ async def _bars(engine: Engine, *, head: RunHead) -> str:
     before = None if head.before is None else head.before.run_id
     means = await engine.store.read(partial(report_data.criteria, run_id=summary.run_id, before=before))
     tags = await engine.store.read(partial(run_cases.tag_lines, run_id=summary.run_id, limit=TAGS))
-    return part("run_bars", summary=summary, criteria=means, tags=tags)
+    return part("run_bars", summary=summary, criteria=means, tags=tags, card=await _card(engine, summary))
+
+
+async def _card(engine: Engine, summary: RunSummary) -> ScoreCard | str | None:
+    """The card that the benchmark of the run keeps, else why it could not be made; None where it keeps none."""
+    if summary.benchmark_run is None or (setting := await setting_of(engine, summary.run_id)) is None:
+        return None
+    try:
+        return await card_of_run(engine, summary.run_id, setting)
+    except EvalsError as error:
+        return error.text
 
 
 async def _table(request: Request, ident: str, filters: Asked, number: int) -> str:

@@ -7,7 +7,16 @@ from datetime import UTC, datetime
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.conversations import Conversation, Ends, Reply, Withheld
-from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestBranch, TestCase, World
+from minions_evals_mcp.domain.definitions import (
+    Benchmark,
+    Fields,
+    Rubric,
+    RubricCriterion,
+    ScoreCardSetting,
+    TestBranch,
+    TestCase,
+    World,
+)
 from minions_evals_mcp.domain.metric_scores import CheckScore
 from minions_evals_mcp.domain.neighbours import (
     AgentMessage,
@@ -72,7 +81,7 @@ FULL: tuple[Fields, ...] = (
                     min_score=0, max_score=4, judge_type="llm"),
     Benchmark(name="Support", description="All of it.", test_case_ids=("t1", "t2"), dimension="quality",
               passing_threshold=0.8, owner_id="ada", last_run_at=AT, last_score=0.9, last_judged_by=("claude",), status="active",
-              schedule="0 6 * * *", sealed=True),
+              schedule="0 6 * * *", sealed=True, score_card=ScoreCardSetting(columns=("tone",))),
     TestBranch(
         test_case_id="t1", name="hot", description="warmer", provider="openai", model="gpt-x", temperature=1.5,
         max_tokens=100, top_p=0.9, other_params={"seed": 1}, is_control=True, is_active=False, total_runs=3,

@@ -143,7 +143,7 @@ def test_a_benchmark_has_the_seeds_fields_and_a_schedule() -> None:
     assert_fields(
         "benchmark",
         "name description testCaseIds dimension passingThreshold ownerId lastRunAt lastScore status",
-        added="schedule sealed lastJudgedBy",
+        added="schedule sealed lastJudgedBy scoreCard",
     )
     assert options("benchmark", "status") == ("active", "retired")
 

@@ -11,10 +11,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, say, session
+from minions_evals_mcp.domain.definitions import ScoreCardSetting
 from minions_evals_mcp.engine.answers.scoring_code import TableScoringCode, read_scoring_code
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.score_table import read_table
 from minions_evals_mcp.operations.ids import whole_id
+from minions_evals_mcp.operations.views.run_card import setting_of
 from minions_evals_mcp.operations.views.run_table import FALLING, FIGURES
 from minions_evals_mcp.operations.views.run_table import rows as run_rows
 from minions_evals_mcp.scoring.score_card import Row, ScoreCard, Tallies, custom_card, score_card
@@ -39,7 +41,8 @@ async def scorecard(
     """Reduce a table of results to one score, and show what changed since another. Nothing is saved.
 
     Booleans give the share of true in percent, numbers their mean, several columns the mean of their figures.
-    Without --columns the last column counts. Of a benchmark-run that is its score. A run has a column for each
+    Without --columns and --code a benchmark-run is scored as its benchmark's scoreCard says. Else its score counts,
+    and of a table the last column. A run has a column for each
     criterion, then latency (ms), cost (US dollars), passed and score.
     Example: minions-evals scorecard results.csv --columns correct,tone --compare last-week.csv
 
@@ -104,6 +107,8 @@ async def _card(source: str, request: CardOptions) -> tuple[str, ScoreCard, list
     if not _is_file(source):
         async with session(replace(request.common, read_only=True)) as engine:
             run_id = await whole_id(engine, source, "benchmark-run")
+            if not request.chosen and request.code is None:
+                request = _as_set(request, await setting_of(engine, run_id))
             return run_id, *await _scored(run_rows(engine, run_id), request, last=FIGURES[-1:], falling=FALLING)
     table = read_table(Path(source))
     if isinstance(table, CustomScore):
@@ -111,6 +116,14 @@ async def _card(source: str, request: CardOptions) -> tuple[str, ScoreCard, list
             raise BadInputError(f"{source} holds a score and no columns.", remedy="Leave --columns out.")
         return source, custom_card(table), []
     return source, *await _scored(_each(table), request)
+
+
+def _as_set(request: CardOptions, setting: ScoreCardSetting | None) -> CardOptions:
+    """The request with the columns or the code that the benchmark of the run keeps."""
+    if setting is None:
+        return request
+    code = None if setting.code is None else TableScoringCode("scoreCard", setting.language, setting.code)
+    return replace(request, chosen=setting.columns, code=code)
 
 
 async def _scored(

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.scoring_code import TableScoringCode
+from minions_evals_mcp.scoring.checks import Language
 from minions_evals_mcp.scoring.score_card import ScoreCard, custom_card
 
 NAME = "code"
 
 
-async def scored_by_code(code: str, rows: Sequence[Json]) -> ScoreCard:
-    """The card that the Python code makes of the rows, which it finds in `data`.
+async def scored_by_code(code: str, rows: Sequence[Json], language: Language = "python") -> ScoreCard:
+    """The card that the code makes of the rows, which it finds in `data`.
 
     Raises `BadInputError` where the code is at fault, `InstrumentError` with the limit that it exceeded.
     """
-    return custom_card(await TableScoringCode(NAME, "python", code).score(rows))
+    return custom_card(await TableScoringCode(NAME, language, code).score(rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -28,11 +28,12 @@ class ScoreOutputs(ToolArguments):
     ) = None
     table: Annotated[Table, Field(description="Rows {column: cell}: a score card")] | None = None
     run_id: Annotated[Name | None, Field(description="A benchmark-run: its score card")] = None
-    columns: Annotated[list[Name], Field(max_length=50, description="Of the card; else the last")] = []
+    columns: Annotated[list[Name], Field(max_length=50, description="Of the card")] = []
     code: Annotated[
         Annotated[str, Field(min_length=1, max_length=20_000)] | None,
-        Field(description="Python that scores `data` (the rows) instead and returns {score}; confined"),
+        Field(description="Scores `data` (the rows) and returns {score}; confined"),
     ] = None
+    language: Annotated[Literal["python", "javascript"], Field(description="Of code")] = "python"
     compare_table: Table | None = None
     compare_run_id: Annotated[Name | None, Field(description="The run before")] = None
     cursor: Cursor | None = None

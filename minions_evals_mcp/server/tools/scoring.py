@@ -9,13 +9,12 @@ from typing import cast
 from mcp_types import CallToolResult
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.definitions import Json, ScoreCardSetting
 from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.interop.pick_rows import read_pick_row
 from minions_evals_mcp.interop.score_rows import Asked, read_row
-from minions_evals_mcp.operations.views.run_table import FALLING, FIGURES
-from minions_evals_mcp.operations.views.run_table import rows as run_rows
+from minions_evals_mcp.operations.views.run_card import card_of_run, setting_of
 from minions_evals_mcp.operations.views.scoring_code import scored_by_code
 from minions_evals_mcp.scoring.score_card import ScoreCard, Tallies, score_card
 from minions_evals_mcp.scoring.score_changes import card_changes
@@ -95,19 +94,27 @@ async def _carded(call: Call, arguments: ScoreOutputs) -> CallToolResult:
 
 
 async def _card(call: Call, arguments: ScoreOutputs, table: Sequence[Json] | None, run_id: str | None) -> ScoreCard:
-    columns, tallies = arguments.columns, Tallies()
+    if run_id is not None:
+        return await card_of_run(call.engine, run_id, await _setting(call, arguments))
+    assert table is not None
     if arguments.code is not None:
-        rows = table if run_id is None else [row async for row in run_rows(call.engine, run_id)]
-        assert rows is not None
-        return await scored_by_code(arguments.code, rows)
-    if table is not None:
-        for row in table:
-            tallies.add(row)
-        return score_card(tallies.columns(), columns)
-    assert run_id is not None
-    async for row in run_rows(call.engine, run_id):
+        return await scored_by_code(arguments.code, table, arguments.language)
+    tallies = Tallies()
+    for row in table:
         tallies.add(row)
-    return score_card(tallies.columns(falling=FALLING), columns or FIGURES[-1:])
+    return score_card(tallies.columns(), arguments.columns)
+
+
+async def _setting(call: Call, arguments: ScoreOutputs) -> ScoreCardSetting | None:
+    """What was asked for, else what the benchmark of the run keeps: a run beside another is scored as that one."""
+    if arguments.code is not None or arguments.columns:
+        given: dict[str, object] = {
+            "columns": tuple(arguments.columns),
+            "code": arguments.code,
+            "language": arguments.language,
+        }
+        return ScoreCardSetting.model_validate(given)
+    return None if arguments.run_id is None else await setting_of(call.engine, arguments.run_id)
 
 
 def _card_line(card: ScoreCard) -> str:
