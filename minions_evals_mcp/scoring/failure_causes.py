@@ -25,6 +25,7 @@ _TOOL = late(r"`([^`]{1,80})`")
 _ELLIPSES = late(r"…(?:[\s,;:]*…)+")
 
 
+_OF_ANSWER = late(r", (?:and|but) the answer (?:says|differs|uses)\b")
 _SAY_NOTHING = FAILURE_TYPES.keys() | {words.cause for words in FAILURE_TYPES.values()}
 """Causes that only say the type: failures with them need have nothing else in common."""
 OWN_CHECK = late(r"^the checks? .* failed$", re.DOTALL)
@@ -153,6 +154,11 @@ def cause_sentence(group: CauseGroup, count: int, total: int, *, older: int | No
         return sentence
     back = "" if not came_back else ", back after it was gone" + (f" {came_back} times" if came_back > 1 else "")
     return f"{sentence}{f', first seen with {since}' if since else ''}{back}"
+
+
+def blames_answer(root_cause: str) -> bool:
+    """Returns whether the cause quotes a step for what the answer makes of it: that step gave what it should."""
+    return _OF_ANSWER.search(root_cause) is not None
 
 
 def tells_cause(title: str) -> bool:

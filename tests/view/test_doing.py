@@ -181,6 +181,18 @@ async def test_an_agent_s_steps_are_told_in_order_with_the_one_at_fault(engine: 
         assert "No steps were recorded" not in (await client.get("/trajectory?run=job1&at=0.1")).text
 
 
+async def test_a_step_that_gave_what_was_wanted_is_quoted_and_not_put_at_fault(engine: Engine) -> None:
+    steps: list[JsonValue] = [{"tool": "get_order", "arguments": {"id": "A-1"}, "result": {"day": "19 November"}}]
+    await save(engine, case("c", expectedOutputs={"output": "19 November"}), benchmark("d", "c"))
+    await save(engine, answer("a", "c", "It is on its way.", toolCallsLog=steps))
+    await bench(engine, "d")
+    async with visitor(engine) as client:
+        page = (await client.get("/case?run=job1&at=0.1")).text
+    assert "gave the right result" in page
+    assert "at fault" not in page.split("<main", 1)[1].replace("not the step: the answer", "")
+    assert "⚑ not the step: the answer" in page
+
+
 async def test_a_failed_case_is_made_a_test_case_from_its_page(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs={"output": "on 19 May"}), answer("a", "c", "On 21 May."))
     await save(engine, benchmark("b", "c"))

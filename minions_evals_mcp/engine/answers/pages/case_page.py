@@ -24,6 +24,7 @@ from minions_evals_mcp.engine.answers.report_values import ReportedCase
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.scoring.failure_causes import blames_answer
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -84,7 +85,9 @@ class Beside(Value):
 
 @dataclass(frozen=True, slots=True)
 class CasePage:
-    """A case of a run. `before` is the run before of the same case; `fault` the number of the step at fault, 0 for none."""
+    """A case of a run. `before` is the run before of the same case; `quoted` the number of the step that the cause quotes, 0 for
+    none; `fault` the same where that step is at fault, 0 where the answer departs from what a sound step gave.
+    """
 
     case: ReportedCase
     run_id: str
@@ -104,6 +107,7 @@ class CasePage:
     prompt: str
     steps: tuple[TrajectoryStep, ...]
     steps_before: tuple[TrajectoryStep, ...]
+    quoted: int
     fault: int
     previous: str
     following: str
@@ -197,6 +201,7 @@ def _page(
         prompt=_prompt(db, version, case),
         steps=read_steps(case.either_trial.tool_calls),
         steps_before=read_steps(before[0].either_trial.tool_calls) if before else (),
+        quoted=quoted_step(case),
         fault=fault_step(case),
         previous="" if previous is None else _address(run_id, previous),
         following="" if following is None else _address(run_id, following),
@@ -238,7 +243,13 @@ def _prompt(db: Db, version: str | None, case: ReportedCase) -> str:
 
 
 def fault_step(case: ReportedCase) -> int:
-    """The number of the step that the cause of the failure names, 0 where it names none."""
+    """The number of the step that the cause of the failure puts at fault, 0 where it is the answer, or nothing known."""
+    cause = case.either_trial.cause
+    return 0 if cause is None or blames_answer(cause.root_cause) else quoted_step(case)
+
+
+def quoted_step(case: ReportedCase) -> int:
+    """The number of the step that the cause of the failure quotes, 0 where it quotes none."""
     cause = case.either_trial.cause
     match = None if cause is None or _POSSIBLE in cause.root_cause else _STEP.search(cause.root_cause)
     return 0 if match is None or int(match[1]) > len(case.either_trial.tool_calls) else int(match[1])
