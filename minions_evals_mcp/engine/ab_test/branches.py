@@ -62,6 +62,14 @@ async def branches_of_case(engine: Engine, test_case_id: str) -> list[Record[Tes
     return [await _consistent(engine, record, outputs) for record, outputs in with_outputs]
 
 
+async def with_consistency(engine: Engine, record: Record[Fields]) -> Record[Fields]:
+    """A test-branch that has its figures with its consistency, as the branches of its case have it; any other as it is."""
+    if not isinstance(record.fields, TestBranch):
+        return record
+    outputs = await engine.store.read(lambda db: _outputs(db, record.id))
+    return await _consistent(engine, cast("Record[TestBranch]", record), outputs)
+
+
 Outputs = dict[tuple[str | None, str | None, int | None], list[str]]
 """The outputs of a branch by test case, configuration and prompt version."""
 
@@ -70,13 +78,19 @@ def _with_outputs(db: Db, test_case_id: str) -> list[tuple[Record[TestBranch], O
     """The branches with their figures, each with its newest outputs by case, configuration and prompt version."""
     with_outputs: list[tuple[Record[TestBranch], Outputs]] = []
     for record in records.branches_of(db, test_case_id):
-        outputs: Outputs = defaultdict(list)
-        for execution in branches.executions_of(db, record.id, limit=COMPARED):
-            if execution.fields.status == "success":
-                fields = execution.fields
-                outputs[fields.test_case_id, fields.configuration_digest, fields.prompt_version].append(fields.output)
-        with_outputs.append((cast("Record[TestBranch]", branches.with_figures(db, record)), outputs))
+        figures = cast("Record[TestBranch]", branches.with_figures(db, record))
+        with_outputs.append((figures, _outputs(db, record.id)))
     return with_outputs
+
+
+def _outputs(db: Db, branch_id: str) -> Outputs:
+    """The newest outputs of a branch by case, configuration and prompt version."""
+    outputs: Outputs = defaultdict(list)
+    for execution in branches.executions_of(db, branch_id, limit=COMPARED):
+        if execution.fields.status == "success":
+            fields = execution.fields
+            outputs[fields.test_case_id, fields.configuration_digest, fields.prompt_version].append(fields.output)
+    return outputs
 
 
 async def _consistent(engine: Engine, record: Record[TestBranch], outputs: Outputs) -> Record[TestBranch]:
