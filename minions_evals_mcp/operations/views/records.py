@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.engine.ab_test.branches import with_consistency
 from minions_evals_mcp.engine.judge.likeness import with_likeness
+from minions_evals_mcp.engine.records.branch_consistency import with_consistency
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import branches, jobs, records
 from minions_evals_mcp.store.agent import inbox
