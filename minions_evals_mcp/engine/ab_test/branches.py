@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import cast
 
@@ -13,14 +12,10 @@ from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fiel
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.branch_consistency import Outputs, consistent, outputs_of
 from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, save_records
-from minions_evals_mcp.scoring.ab import consistency_score
-from minions_evals_mcp.scoring.likeness.similarity import cosine
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
-
-COMPARED = 50
-"""So many of a branch's newest outputs are compared with each other for its consistency."""
 
 
 async def create_branch(
@@ -59,37 +54,16 @@ async def branches_of_case(engine: Engine, test_case_id: str) -> list[Record[Tes
     """The branches of a test case with what their executions add up to; what one does not give has its default."""
     await engine.store.read(lambda db: records.require(db, test_case_id, TestCase))
     with_outputs = await engine.store.read(lambda db: _with_outputs(db, test_case_id))
-    return [await _consistent(engine, record, outputs) for record, outputs in with_outputs]
-
-
-Outputs = dict[tuple[str | None, str | None, int | None], list[str]]
-"""The outputs of a branch by test case, configuration and prompt version."""
+    return [await consistent(engine, record, outputs) for record, outputs in with_outputs]
 
 
 def _with_outputs(db: Db, test_case_id: str) -> list[tuple[Record[TestBranch], Outputs]]:
     """The branches with their figures, each with its newest outputs by case, configuration and prompt version."""
     with_outputs: list[tuple[Record[TestBranch], Outputs]] = []
     for record in records.branches_of(db, test_case_id):
-        outputs: Outputs = defaultdict(list)
-        for execution in branches.executions_of(db, record.id, limit=COMPARED):
-            if execution.fields.status == "success":
-                fields = execution.fields
-                outputs[fields.test_case_id, fields.configuration_digest, fields.prompt_version].append(fields.output)
-        with_outputs.append((cast("Record[TestBranch]", branches.with_figures(db, record)), outputs))
+        figures = cast("Record[TestBranch]", branches.with_figures(db, record))
+        with_outputs.append((figures, outputs_of(db, record.id)))
     return with_outputs
-
-
-async def _consistent(engine: Engine, record: Record[TestBranch], outputs: Outputs) -> Record[TestBranch]:
-    repeated = [output for output in outputs.values() if len(output) > 1]
-    differing = list({text for texts in repeated if len(set(texts)) > 1 for text in texts})
-    vectors = dict(zip(differing, await engine.embedder().embed(differing), strict=True)) if differing else {}
-
-    def similarity(first: str, other: str) -> float:
-        return 1.0 if first == other else cosine(vectors[first], vectors[other])
-
-    measured = record.fields.model_copy(update={"consistency_score": consistency_score(repeated, similarity)})
-    fields = measured.with_defaults()
-    return cast("Record[TestBranch]", record.touched(fields, record.updated_at))
 
 
 class BranchConfiguration(Value):

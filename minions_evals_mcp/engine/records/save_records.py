@@ -340,6 +340,10 @@ async def get_record(engine: Engine, ident: str) -> Record[Fields]:
         raise NotFoundError(
             "record", ident, remedy=f"{Next('list', {'type': 'test-case'}, 'shows the ids of a type')}."
         )
+    if record.type == "test-branch":
+        from minions_evals_mcp.engine.records.branch_consistency import with_consistency  # noqa: PLC0415  few records are branches
+
+        return await with_consistency(engine, record)
     return (await with_likeness(engine, [record]))[0]
 
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.judge.likeness import with_likeness
+from minions_evals_mcp.engine.records.branch_consistency import with_consistency
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import branches, jobs, records
 from minions_evals_mcp.store.agent import inbox
@@ -71,7 +72,7 @@ async def record_view(engine: Engine, ident: str) -> LinkedRecord | Message | No
     stored = await engine.store.read(partial(_record_view, ident=ident))
     if not isinstance(stored, LinkedRecord):
         return stored
-    (record,) = await with_likeness(engine, [stored.record])
+    (record,) = await with_likeness(engine, [await with_consistency(engine, stored.record)])
     return replace(stored, record=record)
 
 

@@ -23,6 +23,7 @@ from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, AbTestRe
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
+from minions_evals_mcp.operations.views.records import LinkedRecord, record_view
 from tests.shared.engine.ab_workshop import ANTHROPIC, OPENAI, ab, branch, executions, laboratory, prepared, says
 from tests.shared.fakes.llm_server import FakeSettings, Server, serving
 from tests.workshop import Json, case, minion, save
@@ -163,6 +164,10 @@ async def test_varying_outputs_of_one_version_show_in_hash_and_consistency(lab: 
     hashes = Counter(one.fields.consistency_hash for one in await executions(lab) if one.fields.branch_id == "a")
     assert sorted(hashes.values()) == [1, 2]
     assert (await figures(lab, "a")).consistency_score == pytest.approx((0 + 0.5 + 0.5) / 3)
+    viewed = await record_view(lab, "a")
+    assert isinstance(viewed, LinkedRecord)
+    for shown in ((await get_record(lab, "a")).fields, viewed.record.fields):
+        assert shown == await figures(lab, "a"), "one consistency wherever a branch is read"
     says(server, "not at all")
     await ab(lab, prompt_version=1)
     assert (await figures(lab, "a")).consistency_score == pytest.approx(1 / 3), "another version is not compared"
