@@ -15,6 +15,7 @@ from agent.daemon import Agent, log
 from agent.integrations.reading import Reader
 from agent.lease import held_lease
 from agent.loop import serve
+from agent.rounds.retention import erase_old
 from agent.settings import Working, engine_on, log_events
 from agent.sources.otlp_judging import TraceJudging
 from agent.sources.otlp_traces import TraceIntake
@@ -60,6 +61,10 @@ async def work(working: Working, *, until_quiet: bool) -> None:
                 tasks.start_soon(partial(watch, agent, working.watch.absolute(), once=until_quiet))
             for origin in neighbours.origins:
                 tasks.start_soon(partial(Reader(agent, origin).follow, once=until_quiet))
+            if until_quiet:
+                await erase_old(agent, working.retention(), once=True)
+            else:
+                tasks.start_soon(partial(erase_old, agent, working.retention(), once=False))
             async with _listening(agent, working, judging, until_quiet=until_quiet):
                 db, is_new = str(engine.config.db), bool(new_stores)
                 log.info("agent-started", db=db, new_store=is_new, holder=holder, **_delivers_to(working))

@@ -114,6 +114,11 @@ class Working:
         project = project_at(self.project)
         return self.target or (project and project.model_target())
 
+    def retention(self) -> dict[str, int]:
+        """The days that content is kept, by kind, as the project says."""
+        project = project_at(self.project)
+        return {} if project is None else project.fields.retention.days()
+
     def people(self) -> tuple[str, ...]:
         """The addressees whose answers are a person's word, as the file of integrations names them."""
         return () if self.integrations is None else read_neighbours(self.integrations.absolute()).people

@@ -57,6 +57,18 @@ class Caps(_Table):
     max_seconds: Annotated[float, Field(gt=0)] | None = None
 
 
+class Retention(_Table):
+    """So many days content is kept: outputs with what was said of them, recorded agent-runs and traces, messages that are done with."""
+
+    outputs: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    agent_runs: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    messages: Annotated[int, Field(ge=1, le=36_500)] | None = None
+
+    def days(self) -> dict[str, int]:
+        """The days of each kind that has a limit."""
+        return {name.replace("_", "-"): days for name, days in self if days is not None}
+
+
 class Endpoint(_Table):
     """A model endpoint under a name of yours: `api` is the interface that it speaks, `key_env` the variable with its key."""
 
@@ -92,6 +104,7 @@ class ProjectFields(_Table):
     models: dict[str, Endpoint] = {}
     thresholds: Thresholds = Field(default_factory=Thresholds)
     caps: Caps = Field(default_factory=Caps)
+    retention: Retention = Field(default_factory=Retention)
 
 
 @frozen_type
@@ -322,7 +335,7 @@ def _refusal(file: Path, error: ValidationError) -> BadInputError:
     if first["type"] != "extra_forbidden":
         return BadInputError(f"{file}: {place}: {first['msg']}.", remedy="docs/reference/settings.md lists the keys.")
     prefix = "tool.minions-evals." if file.name == PYPROJECT else ""
-    tables = {"thresholds": Thresholds, "caps": Caps}
+    tables = {"thresholds": Thresholds, "caps": Caps, "retention": Retention}
     inner = tables.get(str(first["loc"][0]), ProjectFields)
     known = [name.replace("_", "-") for name in inner.model_fields]
     key = str(first["loc"][-1]).replace("_", "-")

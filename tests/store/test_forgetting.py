@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Db, open_raw, sqlite
-from minions_evals_mcp.store.erasure.forgetting import ErasureScope, forget
+from minions_evals_mcp.store.erasure.forgetting import ErasedKind, ErasureScope, forget
 from minions_evals_mcp.store.rows import TABLES, record_of, select
 from tests.shared.store.file_bytes import bytes_of
 
@@ -195,3 +195,39 @@ def test_what_is_older_than_a_day_loses_its_words_and_keeps_its_figures(small_st
     assert not [text for text in rationales if " " in text and text.encode() in held]
     with closing(open_raw(small_store, read_only=True)) as db:
         assert db.execute("SELECT id, passed, total_score FROM test_run ORDER BY seq").fetchall() == figures
+
+
+@pytest.mark.parametrize(
+    ("kind", "emptied", "left"),
+    [
+        ("outputs", ("test_run", "rest"), ("minion", "fields")),
+        ("agent-runs", ("minion", "fields"), ("outbox", "fields")),
+        ("messages", ("outbox", "fields"), ("eval_judgment", "rationale")),
+    ],
+)
+def test_a_rule_erases_its_kind_alone_once_and_leaves_what_waits(
+    small_store: Path, kind: ErasedKind, emptied: tuple[str, str], left: tuple[str, str]
+) -> None:
+    def stored(table: str, column: str) -> list[str]:
+        with closing(open_raw(small_store, read_only=True)) as db:
+            return [row[0] for row in db.execute(f"SELECT {column} FROM {table} ORDER BY 1")]
+
+    with closing(open_raw(small_store, read_only=True)) as db:
+        waiting = [row[0] for row in db.execute("SELECT payload FROM inbox WHERE state = 'pending'")]
+    untouched = stored(*left)
+    later = NOW + timedelta(days=9000)
+    rule = ErasureScope(before=later, kinds=frozenset({kind}), retention=True)
+    assert forget(small_store, rule, at=NOW, by="agent").rows
+    assert any("forgotten@" in text for text in stored(*emptied))
+    assert stored(*left) == untouched
+    assert set(waiting) <= set(stored("inbox", "payload"))
+    before = bytes_of(small_store)
+    assert not forget(small_store, rule, at=NOW + timedelta(days=1), by="agent").rows, "what is erased keeps its day"
+    assert bytes_of(small_store) == before
+
+
+def test_a_rule_writes_nothing_where_nothing_is_too_old(small_store: Path) -> None:
+    before = bytes_of(small_store)
+    rule = ErasureScope(before=datetime(1960, 1, 1, tzinfo=UTC), retention=True)
+    assert forget(small_store, rule, at=NOW, by="agent").rows == {}
+    assert bytes_of(small_store) == before

@@ -10,11 +10,18 @@ from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations.operator import forget as operation
+from minions_evals_mcp.operations.operator import retain
+from minions_evals_mcp.project import NAME
+from minions_evals_mcp.settings import settings_here
 
 
 @takes("forget")
 async def forget(
-    *, yes: Annotated[bool, Parameter(negative="")] = False, given: GivenOptions, common: Common = DEFAULTS
+    *,
+    yes: Annotated[bool, Parameter(negative="")] = False,
+    retention: Annotated[bool, Parameter(negative="")] = False,
+    given: GivenOptions,
+    common: Common = DEFAULTS,
 ) -> int:
     """Erase content: replace it with a tombstone everywhere in the store and leave no byte of it in the file.
 
@@ -26,12 +33,17 @@ async def forget(
     ----------
     yes
         Confirm that the content is to be erased.
+    retention
+        Erase what is older than `[retention]` in the project file allows. The agent does so each day.
     """
-    request = given.request(operation.Request)
+    request = None if retention else given.request(operation.Request)
     if not yes:
         raise BadInputError("erased content cannot be brought back.", remedy="Add --yes to erase it.")
     async with session(common) as engine:
-        answer = await operation.run(engine, request)
+        if request is not None:
+            answer = await operation.run(engine, request)
+        else:
+            answer = await retain.run(engine, _days(), by="command-line")
     tables = ", ".join(f"{count} in {table}" for table, count in answer.rows.items())
     lines = [f"Erased the content of {answer.total} rows ({tables})." if answer.total else "Nothing held it."]
     if answer.sealed:
@@ -40,3 +52,15 @@ async def forget(
         lines.append(f"{answer.encrypted} sealed cases are encrypted and could not be searched: end their seal first.")
     lines.append("Backups, reports and exports from before are not reached.")
     return reply(common, answer.model_dump(mode="json"), lines)
+
+
+def _days() -> dict[str, int]:
+    """The days of the project's `[retention]`; raises `BadInputError` where it has none."""
+    project = settings_here().project
+    days = {} if project is None else project.fields.retention.days()
+    if not days:
+        raise BadInputError(
+            "the project has no [retention].",
+            remedy=f"Write a table [retention] into {NAME}, such as outputs = 90 (days).",
+        )
+    return days

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic import ValidationError
 
@@ -34,6 +34,9 @@ FORGOTTEN = "content-forgotten"
 PROSE = frozenset({"title", "rationale", "reason", "override_reason", "said", "outputs"})
 """Columns of free text; any other text that is no JSON names something, and is replaced alike wherever it is named."""
 KEPT_PREFIX = ("person:", "implicit:")
+ErasedKind = Literal["outputs", "agent-runs", "messages"]
+ALL_KINDS: frozenset[ErasedKind] = frozenset({"outputs", "agent-runs", "messages"})
+_DATED = re.compile(r"forgotten@\d{4}-\d\d-\d\d")
 _ID = re.compile(r"[A-Za-z0-9._:/@-]{1,128}")
 
 
@@ -56,18 +59,25 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class ErasureScope:
-    """What is to be erased: texts that hold the subject, a record's content, or what is from before a time. One is given."""
+    """What is to be erased: texts that hold the subject, a record's content, or what is from before a time. One is given.
+
+    Of a time the `kinds` are erased: outputs with what was said of them, recorded agent-runs and traces, messages that are done
+    with. `retention`: a rule of the settings asks, not a person.
+    """
 
     subject: str | None = None
     record: str | None = None
     before: datetime | None = None
+    kinds: frozenset[ErasedKind] = ALL_KINDS
+    retention: bool = False
 
     def detail(self) -> dict[str, Any]:
         """What is kept of it: never the subject itself."""
         if self.record is not None:
             return {"what": "record", "record": self.record}
         if self.before is not None:
-            return {"what": "before", "before": self.before.date().isoformat()}
+            what = "retention" if self.retention else "before"
+            return {"what": what, "before": self.before.date().isoformat(), "kinds": sorted(self.kinds)}
         return {"what": "subject"}
 
 
@@ -84,14 +94,20 @@ def forget(path: Path, wanted: ErasureScope, *, at: datetime, by: str) -> Forgot
             db.execute("PRAGMA secure_delete = ON")
             db.execute("PRAGMA foreign_keys = OFF")
             changed = _erased(db, wanted, at=at, by=by)
+            if changed is None:
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a round before may have found the log in use
+                return Forgotten()
             _leave_no_byte(db, path)
         finally:
             db.close()
     return changed
 
 
-def _erased(db: Db, wanted: ErasureScope, *, at: datetime, by: str) -> Forgotten:
-    """Erases in one transaction, without the rules that rows are never changed; they stand again at its end."""
+def _erased(db: Db, wanted: ErasureScope, *, at: datetime, by: str) -> Forgotten | None:
+    """Erases in one transaction, without the rules that rows are never changed; they stand again at its end.
+
+    None where a rule of the settings asks and nothing is too old: nothing is written then.
+    """
     row_digests.can_digest(db)
     erasure = _Erasure(Tombstone(f"forgotten@{at.date()}"))
     db.execute("BEGIN IMMEDIATE")
@@ -101,6 +117,9 @@ def _erased(db: Db, wanted: ErasureScope, *, at: datetime, by: str) -> Forgotten
         for name, _ in rules:
             db.execute(f'DROP TRIGGER "{name}"')
         erasure.of(db, wanted)
+        if wanted.retention and not erasure.touched:
+            db.execute("ROLLBACK")
+            return None
         _vet(db)
         for _, sql in rules:
             db.execute(sql)
@@ -160,6 +179,8 @@ class _Erasure:
     def __init__(self, tombstone: Tombstone) -> None:
         self.tombstone = tombstone
         self.changed = Forgotten()
+        self.touched = 0
+        """So many rows, under a seal too."""
         self._names: dict[str, str] = {}
         """Names that held the text, with those that stand in their place everywhere."""
         self._needle = ""
@@ -172,7 +193,7 @@ class _Erasure:
             self.of_record(db, wanted.record)
         else:
             assert wanted.before is not None, "one of them is given"
-            self.of_time(db, to_millis(wanted.before))
+            self.of_time(db, to_millis(wanted.before), wanted.kinds, pending=not wanted.retention)
 
     def of_subject(self, db: Db, subject: str) -> None:
         """Erases every text that holds the subject, and the whole of each output and agent-run that does."""
@@ -295,20 +316,28 @@ class _Erasure:
         self._erase_outputs(db, about)
         self._erase_messages(db, about)
 
-    def of_time(self, db: Db, until: int) -> None:
-        """Erases the content of outputs, judgments, agent-runs and messages from before that time."""
+    def of_time(self, db: Db, until: int, kinds: Collection[ErasedKind], *, pending: bool) -> None:
+        """Erases the content of those kinds from before that time; messages that still wait for their turn only if `pending`."""
+        if "outputs" in kinds:
+            self._of_old_outputs(db, until)
+        if "agent-runs" in kinds:
+            recorded = "SELECT id FROM minion WHERE type IN ('agent-run', 'proposal-draft') AND created_at < ?"
+            self._erase_agent_runs(db, _column(db, recorded, until))
+            self.touched += db.execute("DELETE FROM telemetry WHERE came_at < ?", (until,)).rowcount
+        if "messages" in kinds:
+            done = "" if pending else " AND state <> 'pending'"
+            self._update(db, "inbox", "payload", self.tombstone.document, f"sent_at < ?{done}", (until,))
+            self._update(db, "inbox", "result", self.tombstone.document, "sent_at < ? AND result IS NOT NULL", (until,))
+            self._update(db, "outbox", "fields", self.tombstone.document, "created_at < ?", (until,))
+            self._update(db, "event", "detail", self.tombstone.document, f"at < ? AND type <> '{FORGOTTEN}'", (until,))
+
+    def _of_old_outputs(self, db: Db, until: int) -> None:
+        """Erases the outputs of runs from before that time, and what was said of them."""
         runs = _column(db, "SELECT id FROM test_run WHERE ran_at < ?", until)
         self._erase_outputs(db, runs)
         self._erase_units(db, "job_id IN (SELECT id FROM job WHERE updated_at < ?)", (until,))
-        recorded = "SELECT id FROM minion WHERE type IN ('agent-run', 'proposal-draft') AND created_at < ?"
-        self._erase_agent_runs(db, _column(db, recorded, until))
         self._update(db, "probe_verdict", "said", self.tombstone.document, "judged_at < ?", (until,))
         self._update(db, "test_branch_execution", "rest", self.tombstone.execution, "created_at < ?", (until,))
-        self._update(db, "inbox", "payload", self.tombstone.document, "sent_at < ?", (until,))
-        self._update(db, "inbox", "result", self.tombstone.document, "sent_at < ? AND result IS NOT NULL", (until,))
-        db.execute("DELETE FROM telemetry WHERE came_at < ?", (until,))
-        self._update(db, "outbox", "fields", self.tombstone.document, "created_at < ?", (until,))
-        self._update(db, "event", "detail", self.tombstone.document, f"at < ? AND type <> '{FORGOTTEN}'", (until,))
         self._update(db, "failure_cause", "title", lambda _: self.tombstone.text, "last_at < ?", (until,))
         judged = "(SELECT rest ->> '$.digests.testCase' FROM test_run WHERE ran_at {} ?)"
         old = f"case_digest IN {judged.format('<')} AND case_digest NOT IN {judged.format('>=')}"
@@ -406,12 +435,19 @@ class _Erasure:
             )
 
     def _update(self, db: Db, table: str, column: str, change: Change, chosen: str, wanted: tuple[Any, ...]) -> None:
+        """Empties the column where it is not empty already: what was erased before keeps the day of it."""
+
         def emptied(text: object) -> str:
-            return change(str(text))
+            made = change(str(text))
+            return str(text) if _DATED.sub("", made) == _DATED.sub("", str(text)) else made
 
         db.create_function("emptied", 1, emptied)
-        changed = db.execute(f"UPDATE {table} SET {column} = emptied({column}) WHERE {chosen}", wanted)
+        changed = db.execute(
+            f"UPDATE {table} SET {column} = emptied({column}) WHERE {chosen} AND emptied({column}) IS NOT {column}",
+            wanted,
+        )
         self.changed.add(table, changed.rowcount)
+        self.touched += changed.rowcount
 
 
 def _text_columns(db: Db) -> dict[str, list[str]]:

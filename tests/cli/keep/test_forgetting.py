@@ -67,3 +67,22 @@ def test_a_record_loses_its_content_with_all_that_was_made_of_it(at: Terminal) -
     assert f"{WHO} is a person".encode() not in held
     shown = at.run("show", "s/one", "--db", "evals.db")
     assert "forgotten@" in shown.out
+
+
+def test_what_is_not_too_old_for_the_project_is_kept_and_days_are_vetted(at: Terminal) -> None:
+    store = at.folder / "evals.db"
+    evaluate(task, [Case({"question": WHO}, expected=WHO, id="one")], name="s", store=store, progress=False)
+    at.file("minions-evals.toml", "[retention]\nmessages = 3\n")
+    none, kept = at.many(
+        ["forget", "--retention", "--db", "evals.db"], ["forget", "--retention", "--yes", "--db", "evals.db"]
+    )
+    assert none.code == 2
+    assert "cannot be brought back" in none.err
+    assert (kept.code, "Nothing held it." in kept.out) == (0, True), kept.err
+    assert f"{WHO} is a person".encode() in bytes_of(store)
+    at.file("minions-evals.toml", "[retention]\noutputs = 3\nagent-runs = 0\n")
+    refused = at.run("forget", "--retention", "--yes", "--db", "evals.db")
+    assert (refused.code, "retention.agent-runs" in refused.err) == (2, True), refused.err
+    (at.folder / "minions-evals.toml").unlink()
+    missing = at.run("forget", "--retention", "--yes", "--db", "evals.db")
+    assert (missing.code, "no [retention]" in missing.err) == (2, True), missing.err
