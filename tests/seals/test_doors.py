@@ -153,7 +153,7 @@ def test_an_erasure_does_not_tell_whether_a_sealed_case_held_the_text_or_failed(
     asked = (["--subject", f"{MARK}input3"], ["--subject", "in no text"], ["--record", "c1"], ["--record", "run-v2"])
     for form in ([], ["--json"]):
         told = {at.run("forget", *one, "--yes", *form).out for one in asked}
-        assert (len(told) == 1) == is_sealed, told
+        assert (len(told) == 1) == (is_sealed or form == ["--json"]), "what was erased once is not erased again"
     with closing(open_raw(folder / "evals.db")) as db:
         events = [row[0] for row in db.execute("SELECT detail FROM event WHERE type = 'content-forgotten'")]
     assert len(events) == 2 * len(asked)
