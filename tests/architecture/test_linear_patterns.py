@@ -25,4 +25,6 @@ def test_a_pattern_that_is_not_linear_is_found(pattern: str) -> None:
 
 
 def test_a_linear_pattern_is_none_of_them() -> None:
-    assert not busy([Found("here", pattern, 0) for pattern in (r"(?<!a)a++b", r"(?<!\s)\s++\Z", r"\d{1,40}x", r",[^,]{0,40}+;")])
+    assert not busy(
+        [Found("here", pattern, 0) for pattern in (r"(?<!a)a++b", r"(?<!\s)\s++\Z", r"\d{1,40}x", r",[^,]{0,40}+;")]
+    )
