@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,14 +14,15 @@ from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import record_from_wire
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import BadInputError, StoppedError
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.suites.suite_from_traces import Request, TraceNote, run
 from minions_evals_mcp.store import records
 from tests.shared.cli.terminal import Terminal
+from tests.shared.fakes.llm_server import serving
 from tests.shared.production_traces import AGENT, CARD, MAIL, Made, made, step
 from tests.shared.trace_suite_figures import figures
-from tests.workshop import START
+from tests.workshop import START, config_in, opened
 
 
 async def kept(engine: Engine, *traces: Made) -> None:
@@ -92,6 +94,33 @@ async def test_the_caller_reads_packets_and_what_it_corrects_is_tried(engine: En
     assert all(draft.passes_corrected for draft in suite.drafts)
     with pytest.raises(BadInputError, match="no trace"):
         await run(engine, Request(agent_id=AGENT, reader="caller", notes=(TraceNote(trace_id="other", kind="x"),)))
+
+
+async def test_readings_that_were_paid_for_are_kept_where_the_cap_stops_the_model(tmp_path: Path) -> None:
+    async with serving() as server:
+        config = replace(config_in(tmp_path, model_url=server.url), judge_model="anthropic:claude-haiku-4-5-judge")
+        async with opened(config) as engine:
+            await kept(engine, *made(12, seed=2))
+            with pytest.raises(StoppedError, match="cost"):
+                await run(engine, Request(agent_id=AGENT, reader="model", max_cost_usd=1e-7))
+            assert not server.requests, "nothing is asked that the cap does not allow"
+            capped = await run(engine, Request(agent_id=AGENT, reader="model", max_cost_usd=0.006))
+            asked = server.requests
+            assert (capped.unread, "cost" in capped.stopped) == (12 - asked, True)
+            assert 0 < capped.failed == asked < 12
+            whole = await run(engine, Request(agent_id=AGENT, reader="model"))
+            assert (whole.unread, whole.stopped, whole.failed) == (0, "", 12)
+            assert server.requests == asked + 12
+
+
+async def test_what_a_reader_writes_is_masked_in_kinds_and_labels_too(engine: Engine) -> None:
+    await kept(
+        engine, Made("t1", "", "r1", {"agentId": AGENT, "inputs": {"input": "Hi"}, "outputs": {"output": "No"}}, {})
+    )
+    note = TraceNote(trace_id="t1", kind=f"sent to {MAIL}", what=MAIL, corrected="Yes.", labels={"who": MAIL})
+    suite = await run(engine, Request(agent_id=AGENT, reader="caller", notes=(note,), dimensions=("who",)))
+    kept_cases = await engine.store.read(lambda db: db.execute("SELECT title, fields, tags FROM minion").fetchall())
+    assert MAIL not in f"{suite.model_dump_json()}{kept_cases}"
 
 
 async def test_coverage_names_the_pairs_that_no_case_has(engine: Engine) -> None:

@@ -68,13 +68,7 @@ def _lines(answer: operation.TracesShown, request: operation.Request) -> Iterato
         yield f"{len(answer.packets)} traces to read; --json shows them. Then pass --notes FILE."
         yield from (printable(f"  {packet.trace_id}: {packet.asked}", 120) for packet in answer.packets)
         return
-    yield f"{answer.failed} of {answer.read} traces failed, in {_number(len(answer.kinds), 'kind')}"
-    for kind in answer.kinds[:SHOWN]:
-        low, high = (100 * bound for bound in kind.ci)
-        about = f" ({kind.about})" if kind.about else ""
-        share = f"{100 * kind.share:.1f} % (95 % CI {low:.1f}–{high:.1f} %)"
-        sizes = f"{_number(kind.traces, 'trace')}, {_number(kind.requests, 'request')}"
-        yield printable(f"  {kind.code}{about}: {sizes}, {share}", 200)
+    yield from _kinds(answer)
     unchecked = f"; {_number(answer.unchecked, 'kind')} without a check that fits" if answer.unchecked else ""
     yield f"{_number(len(answer.drafts), 'draft')} saved{unchecked}"
     for draft in answer.drafts[:SHOWN]:
@@ -100,3 +94,17 @@ def _lines(answer: operation.TracesShown, request: operation.Request) -> Iterato
 
 def _number(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def _kinds(answer: operation.TracesShown) -> Iterator[str]:
+    """How many traces failed, how many were not read and why, and the kinds of failure."""
+    yield f"{answer.failed} of {answer.read} traces failed, in {_number(len(answer.kinds), 'kind')}"
+    if answer.unread:
+        why = f": {answer.stopped}" if answer.stopped else ": the model gave no usable answer"
+        yield printable(f"{_number(answer.unread, 'trace')} not read{why}", 300)
+    for kind in answer.kinds[:SHOWN]:
+        low, high = (100 * bound for bound in kind.ci)
+        about = f" ({kind.about})" if kind.about else ""
+        share = f"{100 * kind.share:.1f} % (95 % CI {low:.1f}–{high:.1f} %)"
+        sizes = f"{_number(kind.traces, 'trace')}, {_number(kind.requests, 'request')}"
+        yield printable(f"  {kind.code}{about}: {sizes}, {share}", 200)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
 
 import anyio
 from pydantic import TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
+from minions_evals_mcp.engine.budget import Budget, HaltedError, Metered, vet_cap
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.discovery.production_traces import production_traces
 from minions_evals_mcp.engine.discovery.trace_suite import TracesAsked, packet_of
@@ -43,10 +43,21 @@ class ModelNote(Value):
 _NOTE = TypeAdapter(ModelNote)
 
 
-async def read_by_model(engine: Engine, asked: TracesAsked, *, max_cost_usd: float | None) -> list[TraceReading]:
+@dataclass(frozen=True, slots=True)
+class ModelReadings:
+    """The readings of a model: those that were paid for are kept where a cap stops it. `unread` traces have none."""
+
+    readings: tuple[TraceReading, ...]
+    unread: int
+    stopped: str = ""
+    """Why it was stopped, empty where every trace was asked about."""
+
+
+async def read_by_model(engine: Engine, asked: TracesAsked, *, max_cost_usd: float | None) -> ModelReadings:
     """The model's reading of each trace; traces that it gave no usable answer on are left unread.
 
-    Raises `BadInputError` where no model is set up, `StoppedError` at the cap, `InstrumentError` where it answered nothing.
+    Raises `BadInputError` where no model is set up, `StoppedError` where the cap allows no reading at all, `InstrumentError`
+    where it answered nothing.
     """
     model = engine.judge_model()
     if model is None:
@@ -55,7 +66,8 @@ async def read_by_model(engine: Engine, asked: TracesAsked, *, max_cost_usd: flo
             remedy=f"Set a key, or let {argument('reader', 'rules')} read them.",
         )
     vet_cap(max_cost_usd, model.provider, model.model)
-    client = Metered(model.provider, partial(engine.models.client, model), Budget(max_cost_usd, None, _stop))
+    stopped: list[str] = []
+    client = Metered(model.provider, partial(engine.models.client, model), Budget(max_cost_usd, None, stopped.append))
     read = await engine.store.read(
         partial(production_traces, agent_id=asked.agent_id, since=asked.since, limit=asked.limit)
     )
@@ -64,7 +76,14 @@ async def read_by_model(engine: Engine, asked: TracesAsked, *, max_cost_usd: flo
 
     async def read_one(trace: Trace) -> None:
         async with free:
-            reply = await client.complete(_request(engine, model.model, trace), deadline_s=engine.config.call_timeout_s)
+            if stopped:
+                return
+            try:
+                reply = await client.complete(
+                    _request(engine, model.model, trace), deadline_s=engine.config.call_timeout_s
+                )
+            except HaltedError:  # what was asked before comes to its end, and is kept
+                return
         if not isinstance(reply, Completion):
             return
         note = verdict_in(reply_text(reply), partial(in_form, _NOTE, properties=PROPERTIES), ModelNote.model_dump_json)
@@ -75,9 +94,12 @@ async def read_by_model(engine: Engine, asked: TracesAsked, *, max_cost_usd: flo
     async with anyio.create_task_group() as tasks:
         for trace in read.traces:
             tasks.start_soon(read_one, trace)
+    if stopped and not readings:
+        raise StoppedError(f"{stopped[0]}.", remedy=f"Raise {argument('max_cost_usd')}, or read fewer traces.")
     if read.traces and not readings:
         raise InstrumentError(f"{model} read none of {len(read.traces)} traces.", remedy="Try again later.")
-    return [readings[trace.id] for trace in read.traces if trace.id in readings]
+    given = tuple(readings[trace.id] for trace in read.traces if trace.id in readings)
+    return ModelReadings(given, len(read.traces) - len(given), stopped[0] if stopped else "")
 
 
 def _request(engine: Engine, model: str, trace: Trace) -> ModelRequest:
@@ -90,7 +112,3 @@ def _request(engine: Engine, model: str, trace: Trace) -> ModelRequest:
         max_tokens=MAX_TOKENS,
         schema=SCHEMA,
     )
-
-
-def _stop(reason: str) -> NoReturn:
-    raise StoppedError(f"{reason}.", remedy=f"Raise {argument('max_cost_usd')}, or read fewer traces.")

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
+from typing import Annotated
+
+from pydantic import Field
 
 from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.digests import digest
@@ -94,6 +97,10 @@ class TraceSuite(Value):
     coverage: PairCoverage | None = None
     packets: tuple[TracePacket, ...] = ()
     accepted: tuple[str, ...] = ()
+    unread: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
+    """Traces on which a model gave no usable answer, or was not asked."""
+    stopped: Annotated[str, Field(exclude_if=lambda why: not why)] = ""
+    """Why the model was asked no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +200,9 @@ async def _renamed(engine: Engine, readings: Sequence[TraceReading]) -> list[Tra
 
 def _masked(reading: TraceReading) -> TraceReading:
     corrected = None if reading.corrected is None else masked_text(reading.corrected).text
-    return replace(reading, what=masked_text(reading.what).text, corrected=corrected)
+    labels = {name: masked_text(label).text for name, label in reading.labels.items()}
+    words = {"code": masked_text(reading.code).text, "what": masked_text(reading.what).text}
+    return replace(reading, corrected=corrected, labels=labels, **words)
 
 
 async def suite_from_traces(engine: Engine, asked: TracesAsked) -> TraceSuite:

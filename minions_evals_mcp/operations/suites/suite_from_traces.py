@@ -104,6 +104,7 @@ async def run(engine: Engine, request: Request) -> Answer:
         ]
         return await trace_suite.suite_from_traces(engine, trace_suite.with_readings(asked, readings))
     if request.reader == "model":
-        readings = await read_by_model(engine, asked, max_cost_usd=request.max_cost_usd)
-        return await trace_suite.suite_from_traces(engine, trace_suite.with_readings(asked, readings))
+        told = await read_by_model(engine, asked, max_cost_usd=request.max_cost_usd)
+        suite = await trace_suite.suite_from_traces(engine, trace_suite.with_readings(asked, told.readings))
+        return suite.model_copy(update={"unread": told.unread, "stopped": told.stopped})
     return await trace_suite.suite_from_traces(engine, asked)

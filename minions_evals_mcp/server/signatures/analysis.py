@@ -63,6 +63,8 @@ class TraceSuiteAnswer(ToolAnswer):
     coverage: Object | None = None
     packets: Objects = []
     accepted: list[str] = []
+    unread: int = 0
+    stopped: str = ""
 
 
 class PromotedAnswer(ToolAnswer):
