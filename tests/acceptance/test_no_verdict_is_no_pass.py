@@ -84,7 +84,7 @@ FILES: dict[str, Callable[[str], list[bool]]] = {
     "r.jsonl": lambda text: _promptfoo([json.loads(line) for line in text.splitlines()]),
     "r.csv": _csv,
     "r.xml": _junit,
-    "r.html": lambda text: [word == "passed" for word in re.findall("<td><strong>([^<]*)</strong>", text)],
+    "r.html": lambda text: [sign == "✓" for sign in re.findall('<p class="mark">(.)', text)],
 }
 """How each file tells which of the two outputs passed."""
 

@@ -42,7 +42,7 @@ def test_what_got_worse_and_since_when_stand_at_the_top(at: Tab, home: str) -> N
     at.go(home)
     alarm = read(at, ".attention li.bad")
     assert "Support answers fell" in alarm
-    assert "since 11 Nov" in alarm
+    assert "on 11 Nov" in alarm
     assert "with support-reply@3 after support-reply@2" in alarm
 
 

@@ -19,7 +19,7 @@ from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.presentation.next_steps import Tools
 from minions_evals_mcp.presentation.resuming import resume_line
 from minions_evals_mcp.presentation.verdict_words import compared_words, level_words
-from minions_evals_mcp.report.sentences import addressed_words, passed_words, trials
+from minions_evals_mcp.report.sentences import addressed_words, instead_words, passed_words, trials
 from minions_evals_mcp.server.edge.compact import compact_object, once, short_part, short_run, with_short_ids
 from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
@@ -266,9 +266,9 @@ def one_line(summary: RunSummary) -> str:
 
 def _doubts(summary: RunSummary) -> Iterator[str]:
     """Yields what of the judgments says less than it seems to."""
-    if (summary.benchmark_run or {}).get("judgedBy"):
+    if instead := instead_words(summary.benchmark_run or {}):
         own = f": its own judge's newest run is {summary.own_run}, which gates use" if summary.own_run else ""
-        yield f"judgedBy judged it, not the benchmark's own judge{own}"
+        yield f"{instead}{own}"
     if summary.reused_judgments:
         yield f"{summary.reused_judgments} judgments of earlier runs reused (fresh: true judges anew)"
     if summary.self_judged:

@@ -18,7 +18,7 @@ from minions_evals_mcp.operations import classify_failure as classify
 from minions_evals_mcp.operations import detect_trend as trends
 from minions_evals_mcp.operations import promote_failure as promoting
 from minions_evals_mcp.operations.suites import suite_from_traces as traces_read
-from minions_evals_mcp.presentation.verdict_words import trend_heading
+from minions_evals_mcp.presentation.verdict_words import judged_instead, trend_heading
 from minions_evals_mcp.server.answers.run import cause_line
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge.compact import OF_ONE, compact_object, once, short_part, short_run, with_short_ids
@@ -152,7 +152,7 @@ def trend_answer(trend: TrendSummary) -> TrendAnswer:
         f" {trend.consecutive_degrading} degrading in a row; {trend.reason}"
     )
     if trend.judged_by:
-        sentence += "; judgedBy, not the benchmark's own judge, judged it"
+        sentence += f"; {judged_instead(trend.judged_by)}"
     return _compact(TrendAnswer.of(trend, summary=sentence))
 
 

@@ -312,7 +312,8 @@ async def test_the_caller_judges_a_whole_benchmark_without_a_key(host: Host) -> 
     repeated = (
         "7 judgments repeated (one rationale for five different outputs or more): no evidence for an agent's approval"
     )
-    assert answer["summary"] == f"benchmark b: completed; 7 of 7 passed (100 %), score 0.8; {repeated}"
+    instead = "judged by ide, not by the benchmark's own judge"
+    assert answer["summary"] == f"benchmark b: completed; 7 of 7 passed (100 %), score 0.8; {instead}; {repeated}"
 
 
 async def test_an_inactive_rubric_is_refused_by_name_before_anything_runs(host: Host) -> None:
