@@ -19,7 +19,7 @@ from minions_evals_mcp.presentation.verdict_words import level_words, pair_words
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.audits import weak_words
 from minions_evals_mcp.report.named_store import in_store
-from minions_evals_mcp.report.plain import printable, revealed
+from minions_evals_mcp.report.plain import printable, revealed, sentence_case
 from minions_evals_mcp.report.sentences import answer, case_title, change_words, number
 from minions_evals_mcp.scoring.word_diff import word_diff
 
@@ -67,7 +67,7 @@ def _head(report: Report, store: Path | None) -> Iterator[str]:
     if summary.level_change is not None and report.comparison is None:
         yield f"Newest change of level: {inert(level_words(summary.level_change))}.\n"
     if report.diff is not None:
-        yield f"{inert(pair_words(report.diff.reading)).capitalize()}.\n"
+        yield f"{sentence_case(inert(pair_words(report.diff.reading)))}.\n"
         yield f"{inert(sentences.set_up_words(report.diff))}\n"
         failing = [change for change in report.diff.changes if change.kind == "newly-failing"]
         if failing:

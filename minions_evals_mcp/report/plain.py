@@ -26,6 +26,11 @@ def shortened(text: str, limit: int) -> str:
     return head[: at if at > limit // 2 else len(head)].rstrip(" ,;:.") + "…"
 
 
+def sentence_case(text: str) -> str:
+    """The text as the beginning of a sentence; all but its first letter stays, names and abbreviations too."""
+    return text[:1].upper() + text[1:]
+
+
 def printable(text: str, limit: int = 200) -> str:
     """The text on one line: no control or direction characters, no secret of ours, cut at `limit` characters."""
     text = masked(text)

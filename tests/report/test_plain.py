@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import unicodedata
+from pathlib import Path
 
 import pytest
 
 from minions_evals_mcp.next_steps import Next, argument
-from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.report.plain import printable, sentence_case
+
+ROOT = Path(__file__).parents[2] / "minions_evals_mcp"
 
 
 def test_advice_in_a_stored_reason_is_shown_in_words() -> None:
@@ -42,3 +45,16 @@ def test_a_text_is_shown_by_its_definition_character_by_character(seed: int) -> 
     kept = kept.replace("\u200e", "").replace("\u200f", "").replace("\u061c", "")
     whole = len(kept) <= limit and len(text) <= 4 * limit
     assert printable(text, limit) == (kept if whole else kept[: limit - 1] + "…")
+
+
+def test_a_sentence_begins_with_a_capital_and_keeps_its_names() -> None:
+    assert (
+        sentence_case("more than noise (exact McNemar test, 95 % CI)")
+        == "More than noise (exact McNemar test, 95 % CI)"
+    )
+    assert sentence_case("") == ""
+    templates = [file for folder in ("report", "view") for file in (ROOT / folder).rglob("*.j2")]
+    assert len(templates) > 30
+    assert not [file for file in templates if "|capitalize" in file.read_text("utf-8")], (
+        "it writes names in small letters"
+    )

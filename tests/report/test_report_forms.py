@@ -305,6 +305,17 @@ def test_a_chart_has_a_line_for_each_series_an_interval_for_each_point_and_a_mar
     assert not [one for one in root.iter() if one.get("style")]
 
 
+def test_the_name_of_the_newest_version_stands_before_its_line_where_the_end_has_no_room() -> None:
+    versions = ["support/prompt@1", "support/prompt@2"]
+    points = [
+        point(0.5, at=START + timedelta(days=day)).model_copy(update={"version": name})
+        for day, name in enumerate(versions)
+    ]
+    root = ET.fromstring(trend_chart(points, threshold=None, label="x"))  # noqa: S314  made just now
+    named = [(one.text, one.get("text-anchor")) for one in root.iter() if one.get("class") == "versioned"]
+    assert named == [(versions[0], None), (versions[1], "end")]
+
+
 @pytest.mark.parametrize(
     ("span", "words"),
     [

@@ -21,6 +21,8 @@ APART = 0.07
 """Figures beside an axis that stand closer would touch."""
 NAME = 22
 """A version's name is cut at so many characters."""
+LETTER = 8.5
+"""The widest that a letter of it is on average, in the bold of a system's own font."""
 Link = Callable[[ReportTrendPoint], str]
 
 
@@ -107,9 +109,13 @@ def _versions(points: Sequence[ReportTrendPoint], axis: TimeAxis, names: Mapping
         x = axis.places[at] - (6 if at else 0)
         name = printable(names.get(point.version, point.version), NAME)
         yield line(x, TOP - 16, x, BOTTOM, "version")
-        if x >= free and x + 7 * len(name) < WIDTH:
+        room = LETTER * len(name)
+        if x >= free and x + 4 + room < WIDTH:
             yield text(x + 4, TOP - 20, name, class_="versioned")
-            free = x + 7 * len(name) + 12
+            free = x + room + 12
+        elif x - 4 - room >= free:  # at the right end it stands before its line
+            yield text(x - 4, TOP - 20, name, class_="versioned", anchor="end")
+            free = x + 12
 
 
 def _series(points: Sequence[ReportTrendPoint]) -> Iterator[range]:
