@@ -114,7 +114,7 @@ def _names_version(db: Db, given: str) -> bool:
         except NotFoundError:
             continue
         except BadInputError:  # a number or `latest` of no prompt: what it means is said elsewhere
-            return given != LATEST
+            return given != LATEST and len(given) < SHORTEST  # a longer number is the beginning of an id
         return True
     return False
 

@@ -24,6 +24,7 @@ async def engine(tmp_path: Path) -> AsyncGenerator[Engine]:
             case("support/refund-late", expectedOutputs={"output": "yes"}),
             case("support/refund-early", expectedOutputs={"output": "yes"}),
             answer("a1", "support/refund-late", "yes"),
+            answer("12345678-4b1f", "support/refund-late", "yes"),
             benchmark("support/quality", "support/refund-late"),
             benchmark("support/quality-2", "support/refund-early"),
             minion("tone/prompt-aaaa", "prompt-version", content="Say it.", versionNumber=1, promptId="tone/prompt"),
@@ -51,6 +52,9 @@ async def engine(tmp_path: Path) -> AsyncGenerator[Engine]:
         ("tone/prompt", ("prompt-version",), "tone/prompt"),  # a prompt's name is itself
         ("tone/prompt@1", ("prompt-version",), "tone/prompt@1"),  # and so is a version's
         ("20", ("prompt-version",), "20"),
+        ("12345678", ("record",), "12345678-4b1f"),  # eight digits are no version's number
+        ("12345678", ("agent-run", "prompt-version"), "12345678-4b1f"),
+        ("87654321", ("prompt-version",), "87654321"),
     ],
 )
 async def test_an_id_is_meant_by_its_beginning_or_as_the_latest(
