@@ -168,7 +168,7 @@ async def found_in_traces(engine: Engine, asked: TracesAsked) -> Found:
     if asked.readings is None:
         readings = [reading for trace in read.traces if (reading := read_by_rules(trace)) is not None]
     else:
-        readings = await _renamed(engine, [_masked(reading) for reading in asked.readings])
+        readings = await _renamed(engine, [masked_reading(reading) for reading in asked.readings])
         unknown = next((reading.trace_id for reading in readings if reading.trace_id not in traces), None)
         if unknown is not None:
             raise BadInputError(f"{unknown!r} is no trace of {asked.agent_id!r} that was read.")
@@ -198,7 +198,8 @@ async def _renamed(engine: Engine, readings: Sequence[TraceReading]) -> list[Tra
     return [replace(reading, code=meant.get(reading.code, "")) for reading in readings]
 
 
-def _masked(reading: TraceReading) -> TraceReading:
+def masked_reading(reading: TraceReading) -> TraceReading:
+    """The reading without personal data in anything that its reader wrote."""
     corrected = None if reading.corrected is None else masked_text(reading.corrected).text
     labels = {name: masked_text(label).text for name, label in reading.labels.items()}
     words = {"code": masked_text(reading.code).text, "what": masked_text(reading.what).text}
