@@ -19,6 +19,7 @@ from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError, StoppedError
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.suites.suite_from_traces import Request, TraceNote, run
+from minions_evals_mcp.scoring.discovery.coverage import Dimension, coverage
 from minions_evals_mcp.store import records
 from tests.shared.cli.terminal import Terminal
 from tests.shared.fakes.llm_server import FakeSettings, serving
@@ -161,6 +162,47 @@ async def test_coverage_names_the_pairs_that_no_case_has(engine: Engine) -> None
     assert 0 < covered.covered < covered.pairs
     assert covered.covered + len(covered.missing) == covered.pairs
     assert 0 < len(covered.by_traces) <= len(covered.missing)
+
+
+async def test_declared_values_that_no_trace_shows_are_missing(engine: Engine) -> None:
+    await kept(engine, *made(60, seed=8, failing=0.1))
+    declared = ("language=EN, de,fr", "tool", "customer=private,business")
+    covered = (await run(engine, Request(agent_id=AGENT, dimensions=declared))).coverage
+    assert covered is not None
+    assert covered.unseen == ("language=fr", "customer=private", "customer=business")
+    assert covered.no_trace > 0
+    assert covered.covered < covered.pairs
+    assert len(covered.missing) == min(20, covered.pairs - covered.covered)
+    assert "customer=business, language=EN" not in covered.missing  # the names stand in the order given
+    assert "language=EN, customer=business" in covered.missing
+    for wrong in ("=en", "language=en,", "tool=" + ",".join(map(str, range(51)))):
+        with pytest.raises(BadInputError, match="dimensions"):
+            await run(engine, Request(agent_id=AGENT, dimensions=(wrong,)))
+    with pytest.raises(BadInputError, match="twice"):
+        await run(engine, Request(agent_id=AGENT, dimensions=("tool", "tool=a")))
+
+
+def test_coverage_over_declared_and_shown_values() -> None:
+    traces = {
+        "a": {"language": "en", "tool": "find"},
+        "b": {"language": "en", "tool": "pay"},
+        "c": {"language": "de", "tool": "find"},
+    }
+    both = [Dimension("language", ("en", "de", "fr")), Dimension("tool")]
+    came = coverage(traces, [traces["a"]], both)
+    assert (came.pairs, came.covered, came.uncoverable) == (6, 1, 3), (
+        "three languages by two tools, of which traces show three pairs"
+    )
+    assert came.unseen == (("language", "fr"),)
+    assert set(came.by_traces) == {"b", "c"}
+    assert coverage(traces, [], [Dimension("language"), Dimension("tool")]).pairs == 3, (
+        "what is not declared counts where it is shown"
+    )
+    alone = coverage(traces, [traces["a"]], [Dimension("language", ("EN", "fr")), Dimension("intent")])
+    assert alone.missing == ((("language", "de"),), (("language", "fr"),))
+    assert (alone.pairs, alone.covered) == (3, 1)
+    nothing = coverage({}, [], [Dimension("intent", ("refund",)), Dimension("customer", ("private", "business"))])
+    assert (nothing.pairs, len(nothing.unseen), nothing.by_traces) == (2, 3, ())
 
 
 async def test_an_agent_without_traces_and_options_that_do_not_fit_are_refused(engine: Engine) -> None:
