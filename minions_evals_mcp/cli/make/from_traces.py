@@ -82,8 +82,12 @@ def _lines(answer: operation.TracesShown, request: operation.Request) -> Iterato
         yield "masked: " + ", ".join(f"{number} {name}" for name, number in answer.masked.items())
     if answer.coverage is not None:
         covered = answer.coverage
-        yield f"coverage of {', '.join(request.dimensions)}: {covered.covered} of {covered.pairs} pairs"
+        names = ", ".join(given.partition("=")[0].strip() for given in request.dimensions)
+        yield printable(f"coverage of {names}: {covered.covered} of {covered.pairs} pairs", 300)
+        yield from (printable(f"  declared, in no trace: {value}", 140) for value in covered.unseen)
         yield from (printable(f"  missing: {pair}", 140) for pair in covered.missing)
+        if covered.no_trace:
+            yield f"  no trace shows {_number(covered.no_trace, 'pair')} of the missing ones"
         if covered.by_traces:
             yield printable(f"  these traces would cover them: {', '.join(covered.by_traces)}", 300)
     if answer.drafts:

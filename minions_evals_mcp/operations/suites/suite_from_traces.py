@@ -54,8 +54,15 @@ class Request(Value):
     ] = ()
     dimensions: Annotated[
         tuple[Text, ...],
-        Field(strict=False, max_length=6, description="language, tool, or keys of inputs: pairs that no case covers"),
-        More("A dimension whose coverage is shown: language, tool, or a key of the inputs. May be repeated."),
+        Field(
+            strict=False,
+            max_length=6,
+            description="language, tool or keys of inputs (language=de,en): pairs without a case",
+        ),
+        More(
+            "A dimension whose coverage is shown: language, tool, or a key of the inputs. Declare its values as NAME=VALUE,VALUE,"
+            " and those that no trace shows are listed. May be repeated."
+        ),
     ] = ()
     each: Annotated[
         int,
@@ -92,8 +99,9 @@ async def run(engine: Engine, request: Request) -> Answer:
     if request.accept:
         accepted = await trace_suite.accept_drafts(engine, request.accept)
         return trace_suite.TraceSuite(agent_id=request.agent_id, read=0, failed=0, accepted=accepted)
+    dimensions = trace_suite.declared_dimensions(request.dimensions)
     asked = trace_suite.TracesAsked(
-        request.agent_id, request.since, request.most_traces, dimensions=request.dimensions, each=request.each
+        request.agent_id, request.since, request.most_traces, dimensions=dimensions, each=request.each
     )
     if request.reader == "caller" and not request.notes:
         return await trace_suite.trace_packets(engine, asked, most=min(request.most_traces, MOST_PACKETS))
