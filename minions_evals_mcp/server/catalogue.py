@@ -144,6 +144,16 @@ Not: one known failure (promote_failure).
 Costs: nothing. Personal data is masked.
 Errors: no trace of that agent.""",
     ),
+    "suite_from_prompt": ToolEntry(
+        "analysis", "Draft cases from a prompt", "suite_from_prompt", analysis.PromptSuiteAnswer, "analysis:suite_from_prompt",
+        search="synthetic test cases from documents, edge cases, adversarial variants",
+        description="""\
+Drafts synthetic test cases of a prompt or documents, audited, without repeats.
+Use: it returns texts and how to write; call again with the same sources and cases. Then accept drafts.
+Not: production traces (suite_from_traces).
+Costs: nothing.
+Errors: no text; unknown version.""",
+    ),
     "detect_trend": ToolEntry(
         "analysis", "Tell a benchmark's trend", "detect_trend", analysis.TrendAnswer, "analysis:detect_trend", writes=False,
         search="quality drift over time",

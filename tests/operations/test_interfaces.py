@@ -46,6 +46,7 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "lift": {"subject": "skills/csv"},
     "calibrate": {"benchmark_id": "b", "repeats": 5},
     "judge_check": {"ident": "b", "probes": ["empty"]},
+    "suite_from_prompt": {"prompt_version_ref": "p@1"},
     "suite_from_traces": {"agent_id": "support-desk", "dimensions": ["language"]},
     "approve_prompt_version": {"prompt_version_ref": "p@2", "decided_by": "ada"},
 }

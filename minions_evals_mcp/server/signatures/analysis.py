@@ -67,6 +67,23 @@ class TraceSuiteAnswer(ToolAnswer):
     stopped: str = ""
 
 
+class PromptSuiteAnswer(ToolAnswer):
+    """The drafts that were saved, cases that were refused or asked before, and texts to write of."""
+
+    passages: int = 0
+    written: int = 0
+    drafts: Objects = []
+    repeated: Objects = []
+    refused: Objects = []
+    packets: Objects = []
+    prompt: str = ""
+    inputs: list[str] = []
+    how: str = ""
+    accepted: list[str] = []
+    unwritten: int = 0
+    stopped: str = ""
+
+
 class PromotedAnswer(ToolAnswer):
     """The test case that was made, and its checks."""
 
