@@ -52,7 +52,7 @@ def is_gone(url: str) -> bool:
 
 
 def test_an_application_finds_the_servers_of_each_unit_in_a_header_and_they_end_with_it(at: Terminal) -> None:
-    suite(at, cases=3)
+    suite(at, cases=2)
 
     def find(headers: dict[str, Any], _body: dict[str, Any]) -> str:
         config = json.loads(str(headers["minions-evals-world-mcp-config"]))
@@ -61,10 +61,10 @@ def test_an_application_finds_the_servers_of_each_unit_in_a_header_and_they_end_
 
     with http_agent(ACTS, find) as agent:
         ended = ran(at, "--target", agent.url)
-    assert passed(ended) == 3, ended
-    assert len({*agent.used}) == 3
+    assert passed(ended) == 2, ended
+    assert len({*agent.used}) == 2
     assert all(map(is_gone, agent.used))
-    assert [body for _, body in agent.asked] == [{"q": "1"}] * 3
+    assert [body for _, body in agent.asked] == [{"q": "1"}] * 2
     for seen in kept(at):
         assert [call["tool"] for call in cast("list[Json]", seen["toolCalls"])] == ["get_order", "refund"]
         assert cast("Json", seen["output"])["output"] == '{"status":"paid","total":40} / refunded'
