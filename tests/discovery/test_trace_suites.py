@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import record_from_wire
-from minions_evals_mcp.engine.records.save_records import Arrival, save_records
-from minions_evals_mcp.errors import BadInputError, StoppedError
+from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, save_records
+from minions_evals_mcp.errors import BadInputError, NotFoundError, StoppedError
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.suites.suite_from_traces import Request, TraceNote, run
 from minions_evals_mcp.scoring.discovery.coverage import Dimension, coverage
@@ -71,6 +71,22 @@ async def test_drafts_hold_no_personal_data_and_run_once_they_are_accepted(engin
         await run(engine, Request(agent_id=AGENT, accept=("t1",)))
     run_as_it_came = await engine.store.read(lambda db: records.require(db, "t1", AgentRun))
     assert MAIL in str(run_as_it_came.fields.outputs)  # what the agent produced is never changed
+
+
+async def test_what_was_decided_on_a_draft_stays(engine: Engine) -> None:
+    await kept(engine, *made(40, seed=2))
+    accepted, rejected, waiting, *_ = (await run(engine, Request(agent_id=AGENT))).drafts
+    await run(engine, Request(agent_id=AGENT, accept=(accepted.test_case_id,)))
+    await delete_record(engine, rejected.test_case_id)
+    again = {draft.test_case_id: draft.status for draft in (await run(engine, Request(agent_id=AGENT))).drafts}
+    assert again[accepted.test_case_id] == "active"
+    assert again[rejected.test_case_id] == "deleted"
+    assert again[waiting.test_case_id] == "draft"
+    cases = await engine.store.read(lambda db: records.get_all(db, list(again), TestCase))
+    assert cases[accepted.test_case_id].fields.status == "active"
+    assert cases[rejected.test_case_id].deleted_at is not None
+    with pytest.raises(NotFoundError):
+        await run(engine, Request(agent_id=AGENT, accept=(rejected.test_case_id,)))
 
 
 async def test_the_caller_reads_packets_and_what_it_corrects_is_tried(engine: Engine) -> None:

@@ -18,8 +18,8 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.discovery.drafts import save_drafts
 from minions_evals_mcp.engine.discovery.production_traces import labels, production_traces
-from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.discovery.coverage import Dimension, coverage, dimension
 from minions_evals_mcp.scoring.discovery.groups import by_kind, same_names, same_requests
@@ -28,8 +28,6 @@ from minions_evals_mcp.scoring.discovery.proposals import ProposedChecks, propos
 from minions_evals_mcp.scoring.discovery.readings import Trace, TraceReading, read_by_rules
 from minions_evals_mcp.scoring.likeness.similarity import normalised
 from minions_evals_mcp.stats.intervals import wilson
-from minions_evals_mcp.store import records
-from minions_evals_mcp.store.connection import Db
 
 TAG = "from-traces"
 MOST_EXAMPLES = 3
@@ -63,6 +61,8 @@ class DraftCase(Value):
     controls: int
     only_this: bool
     repeats: tuple[str, ...] = ()
+    status: Annotated[str, Field(exclude_if=lambda status: status == "draft")] = "draft"
+    """What was decided on the case before; nothing of it is changed then."""
 
 
 class PairCoverage(Value):
@@ -234,8 +234,8 @@ async def suite_from_traces(engine: Engine, asked: TracesAsked) -> TraceSuite:
         made = list(islice(_drafts(engine, (code, about), requests, found.traces, controls), asked.each))
         drafts += made
         unchecked += not made
-    await save_records(engine, [Arrival(record) for _, record in drafts])
-    shown = [draft for draft, _ in drafts]
+    status = await save_drafts(engine, [record for _, record in drafts])
+    shown = [draft.model_copy(update={"status": status[draft.test_case_id]}) for draft, _ in drafts]
     return TraceSuite(
         agent_id=asked.agent_id, read=len(found.traces), failed=len(failed), kinds=tuple(_kinds(found)),
         drafts=tuple(shown), unchecked=unchecked, masked=dict(found.masked),
@@ -320,23 +320,3 @@ def _covered(found: Found, drafts: Sequence[DraftCase], dimensions: Sequence[Dim
         missing=tuple(", ".join(f"{name}={value}" for name, value in pair) for pair in covered.missing[:MOST_MISSING]),
         unseen=tuple(f"{name}={value}" for name, value in covered.unseen), no_trace=covered.uncoverable,
     )  # fmt: skip
-
-
-async def accept_drafts(engine: Engine, idents: Sequence[str]) -> tuple[str, ...]:
-    """Makes drafts active, one by one; raises `BadInputError` for a case that is no draft from traces, `NotFoundError`."""
-
-    def drafts(db: Db) -> list[Record[TestCase]]:
-        return [records.require(db, ident, TestCase) for ident in idents]
-
-    cases = await engine.store.read(drafts)
-    wrong = next((case.id for case in cases if TAG not in case.tags), None)
-    if wrong is not None:
-        raise BadInputError(f"{wrong} is no draft that was made of a trace.", remedy="Name a case that it answered.")
-    now = engine.clock()
-    active = [
-        replace(case, fields=case.fields.model_copy(update={"status": "active"}), updated_at=now, status="active")
-        for case in cases
-        if case.fields.status == "draft"
-    ]
-    await save_records(engine, [Arrival(case) for case in active])
-    return tuple(case.id for case in active)
