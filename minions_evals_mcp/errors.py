@@ -114,6 +114,18 @@ class ConflictError(BadInputError):
     code = "conflict"
 
 
+class NotAllowedError(BadInputError):
+    """A person's role in this store does not allow it."""
+
+    code = "not-allowed"
+
+    def __init__(self, name: str, role: str, needed: str) -> None:
+        change = Next(
+            "people-role", {"name": name, "role": needed}, "changes it, which is up to the operator of the store"
+        )
+        super().__init__(f"{name} is a {role} in this store, and this needs the role {needed}.", remedy=f"{change}.")
+
+
 class RuleError(BadInputError):
     """A hard rule forbids it; `rule` is the rule's id in `domain/rules.py`."""
 

@@ -215,7 +215,11 @@ def _reply_of(message: _Message) -> Answered:
     if stop == "refusal":
         why = message.stop_details and message.stop_details.explanation
         return RefusedReply(*parts, value=value, explanation=why or "")
-    return Truncated(*parts, value=value) if stop in TRUNCATIONS else Completion(*parts, value=value)
+    if stop in TRUNCATIONS:
+        return Truncated(*parts, value=value)
+    blocks: list[JsonValue] = [block.model_dump(exclude_unset=True) for block in message.content]
+    sent_back: Json | None = None if value is None else {"role": "assistant", "content": blocks}
+    return Completion(*parts, value=value, message=sent_back)
 
 
 def _text(blocks: list[_Block]) -> str:

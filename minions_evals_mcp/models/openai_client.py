@@ -259,7 +259,7 @@ def _reply_of(chat: _Chat) -> Answered | AttemptFault:
         return Truncated(*parts, value=value, log_probs=log_probs)
     if message.content is None and value is None:
         return AttemptFault("malformed", "malformed reply: choices.0.message.content: no text")
-    return Completion(*parts, value=value, log_probs=log_probs)
+    return Completion(*parts, value=value, log_probs=log_probs, message=_sent_back(message))
 
 
 def _calls(message: _Message) -> JsonValue:
@@ -268,6 +268,12 @@ def _calls(message: _Message) -> JsonValue:
     if calls is None or not message.content:
         return calls
     return message.model_dump(mode="json", exclude_unset=True)
+
+
+def _sent_back(message: _Message) -> Json | None:
+    """The message that calls tools as it stands before their results; what else servers put into it, not all take back."""
+    calls = message.tool_calls
+    return {"role": "assistant", "content": message.content, "tool_calls": calls} if calls else None
 
 
 def _usage(tokens: _Tokens) -> TokenUsage:

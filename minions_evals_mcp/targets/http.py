@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 from urllib.parse import quote, urljoin, urlsplit
@@ -24,7 +25,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.departure import Departure, departing
-from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, origin, same_host
+from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, is_loopback, origin, same_host
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.exchange import (
@@ -41,6 +42,11 @@ from minions_evals_mcp.targets.exchange import (
 if TYPE_CHECKING:
     import httpx2
 
+    from minions_evals_mcp.world.units import UnitInWorld
+
+WORLD_HEADER = "minions-evals-world-mcp-config"
+"""The header with the configuration of a world's tool servers, `{"mcpServers": …}`."""
+WORLD_PLACE = re.compile(r"\{\{\s*(world\.[^{}\s]+)\s*\}\}")
 MOST_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 KEEPING = frozenset({307, 308})
@@ -244,12 +250,31 @@ def _redirected(question: HttpQuestion, status: int, location: str) -> HttpQuest
 
 @frozen_type
 class HttpTarget:
-    """An application of the user's at an address. `secrets` are the headers whose values the environment held."""
+    """An application of the user's at an address. `secrets` are the headers whose values the environment held.
+
+    In a world it is told of the tool servers by the header `WORLD_HEADER`, and by what `world` stands for in the template of
+    its input, in its headers and its address.
+    """
 
     settings: HttpSettings
     web: ApplicationConnections
     deadline_s: float
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    world: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+    @asynccontextmanager
+    async def in_world(self, world: UnitInWorld) -> AsyncGenerator[HttpTarget]:
+        """The same application, told where the tool servers of that world are; they answer as long as this lasts."""
+        host = urlsplit(self.settings.url).hostname or ""
+        if not is_loopback(host):
+            raise BadInputError(
+                f"the servers of the world {world.record.id} answer on this machine only, and {host} is another.",
+                remedy="Run the application here, as a target at 127.0.0.1.",
+            )
+        from minions_evals_mcp.world.reaching import served_over_http  # noqa: PLC0415  few cases have a world
+
+        async with served_over_http(world.session) as addresses:
+            yield replace(self, world=_told_of(addresses))
 
     def digest(self) -> str:
         """The digest of the settings, with the names of the secrets only: the application's code is the user's to version."""
@@ -276,9 +301,9 @@ class HttpTarget:
     ) -> Observed | TargetErrored:
         """Returns what the application answered; at the limit it is given up."""
         settings = self.settings
-        body = None if settings.method == "GET" else sent(settings.input, inputs, version)
-        url = _filled_address(settings.url, inputs, version)
-        question = HttpQuestion(settings.method, url, {**settings.headers, **self.secrets}, body)
+        body = None if settings.method == "GET" else sent(settings.input, inputs, version, self.world)
+        url = _filled_address(settings.url, inputs, version, self.world)
+        question = HttpQuestion(settings.method, url, {**self._headers(), **self.secrets}, body)
         exchange = asking(
             settings.name, version, timeout_ms=timeout_ms, deadline_s=settings.timeout_seconds or self.deadline_s
         )
@@ -293,6 +318,16 @@ class HttpTarget:
             return replace(content, reason=f"{settings.name}: {content.reason}")
         return exchange.answered(content, settings, latency_ms=latency_ms)
 
+    def _headers(self) -> dict[str, str]:
+        """The headers with what they tell of a world."""
+        headers = {
+            name: WORLD_PLACE.sub(lambda place: value_text(looked_up(place.group(1), dict(self.world))), value)
+            for name, value in self.settings.headers.items()
+        }
+        if not self.world:
+            return headers
+        return {WORLD_HEADER: value_text(looked_up("world.mcp_config", dict(self.world))), **headers}
+
     async def answer_in(
         self, spoken: Spoken, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
     ) -> Observed | TargetErrored:
@@ -300,11 +335,20 @@ class HttpTarget:
         return await self.produce({**inputs, **spoken.told()}, version, timeout_ms=timeout_ms)
 
 
-def _filled_address(url: str, inputs: Json, version: Record[PromptVersion] | None) -> str:
+def _told_of(addresses: Mapping[str, str]) -> Json:
+    """The names that tell of a world's servers: their configuration, their addresses, and that of an only one."""
+    config: Json = {"mcpServers": {name: {"type": "http", "url": url} for name, url in addresses.items()}}
+    told: Json = {"mcp_config": config, "mcpConfig": config, "urls": dict[str, JsonValue](addresses)}
+    return {"world": told if len(addresses) > 1 else {**told, "url": next(iter(addresses.values()))}}
+
+
+def _filled_address(
+    url: str, inputs: Json, version: Record[PromptVersion] | None, more: Mapping[str, JsonValue]
+) -> str:
     """The address with its places filled; a value can neither leave its segment nor name another host."""
     if PLACE.search(url) is None:
         return url
-    names = names_of(inputs, version)
+    names = {**names_of(inputs, version), **more}
     return PLACE.sub(lambda place: _segment(place.group(1), names), url)
 
 

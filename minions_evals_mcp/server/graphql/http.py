@@ -24,6 +24,7 @@ from minions_evals_mcp.server.graphql.context import Context
 from minions_evals_mcp.server.graphql.document_limits import MAX_BODY_BYTES, body_problem
 from minions_evals_mcp.server.graphql.ide_page import ide_page
 from minions_evals_mcp.server.graphql.schema import graphql_schema
+from minions_evals_mcp.server.session.callers import person_in
 from minions_evals_mcp.server.session.opened import ServerSession
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ class _Api(GraphQL[Context, None]):
         self._session = session
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
-        """Gives resolvers the server's session."""
-        del request, response
-        return Context(self._session)
+        """Gives resolvers the server's session and the person who calls."""
+        del response
+        return Context(self._session, person_in(request.scope))
 
     async def process_result(self, request: Request, result: ExecutionResult | GraphQLResult) -> GraphQLHTTPResponse:
         """Shows data and errors; a crash is told by an id only, its traceback is in the server's log."""
