@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from tests.shared.agent.desk import Desk
 
-WRONG = {"fromAgentId": "anna", "id": "m", "type": "create-test-branch",
+WRONG: dict[str, JsonValue] = {"fromAgentId": "anna", "id": "m", "type": "create-test-branch",
          "payload": {"testCaseId": "c", "name": "X", "provider": "cohere", "model": "m"}}  # fmt: skip
 
 
