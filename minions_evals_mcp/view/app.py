@@ -104,6 +104,7 @@ def routes() -> list[Route]:
         Route("/judge", judging.question, methods=["GET"]),
         Route("/judge", judging.judged, methods=["POST"]),
         Route("/play", playing.said, methods=["POST"]),
+        Route("/user", playing.labelled, methods=["POST"]),
         *file_routes(),
     ]
 
