@@ -83,6 +83,7 @@ REDACTIONS: Mapping[str, Redaction] = {
         },
     ),
     "agent_run_key": Redaction("id IN veiled_output"),
+    "trace_reading": Redaction("trace_id IN veiled_output"),
     "test_run": Redaction("test_case_id IN veiled_case"),
     "eval_failure": Redaction("test_run_id IN veiled_test_run OR benchmark_run_id IN veiled_run"),
     "eval_judgment": Redaction("test_run_id IN veiled_test_run"),

@@ -52,7 +52,7 @@ async def said(request: Request) -> Response:
     if wrong or speaker is None:
         return play_form(question, request, run=run, typed=form.get("message", ""), wrong=wrong, status=400)
     try:
-        job = await say(engine, run_id, digest, message, said_by=speaker.name)
+        job = await say(engine, run_id, digest, message, by=speaker)
     except ConflictError:
         return rendered("judged_already", status=409, run=run, after=digest)
     except (BadInputError, BusyError) as error:

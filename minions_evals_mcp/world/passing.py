@@ -106,7 +106,7 @@ async def real_server(name: str, server: WorldServer, base: Path, *, clock: Cloc
     )
     writer: TapeWriter | None = None
     async with Client(program) as client:
-        tools = await _all_tools(client)
+        tools = await all_tools(client)
         try:
             if server.mode == "record":
                 head = _head(client, name, tools, clock)
@@ -139,7 +139,8 @@ def _parts(before: Json, now: Json) -> str:
     return ", ".join(sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)))
 
 
-async def _all_tools(client: Client) -> tuple[Tool, ...]:
+async def all_tools(client: Client) -> tuple[Tool, ...]:
+    """The tools that the server lists, page by page."""
     tools: list[Tool] = []
     cursor: str | None = None
     while True:

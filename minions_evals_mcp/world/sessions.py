@@ -106,7 +106,7 @@ class WorldSession:
         unit = UnitWorld.model_validate_json((folder / DEFINITION).read_bytes())
         self.world, self.base, self.planted = unit.world, Path(unit.base), unit.planted
         self._seed = f"{unit.world.seed}\n{unit.unit}"
-        self._clock = clock
+        self.clock = clock
         self._lock = FileLock(folder / LOCK, thread_local=False)
         self._threads = RLock()
         self._progress = Progress(self.world.state)
@@ -121,7 +121,7 @@ class WorldSession:
 
     async def answer(self, call: WorldCall, *, passing: Passing | None = None) -> CallAnswer:
         """The answer to the call, once it is in the journal. `passing` reaches the real server, where the mode has one."""
-        started, at = time.perf_counter(), utc(self._clock())
+        started, at = time.perf_counter(), utc(self.clock())
         server = self.world.servers[call.server]
         if server.mode not in STARTED or self._is_honeypot(call):
             return await self._in_turn(partial(self.answer_now, call))
@@ -152,7 +152,7 @@ class WorldSession:
         if server.mode in STARTED and not self._is_honeypot(call):
             raise BadInputError(f"{call.server} is {server.mode}: its tools are called over MCP.")
         decide = partial(self._decided, server, call)
-        return self._settled(call, decide, self._due(call), time.perf_counter(), utc(self._clock()))
+        return self._settled(call, decide, self._due(call), time.perf_counter(), utc(self.clock()))
 
     def _is_honeypot(self, call: WorldCall) -> bool:
         return self.planted is not None and call.tool == self.planted.honeypot

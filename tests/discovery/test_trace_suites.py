@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 import pytest
 from pydantic import ValidationError
 
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import record_from_wire
-from minions_evals_mcp.engine.records.save_records import Arrival, save_records
-from minions_evals_mcp.errors import BadInputError, StoppedError
+from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, save_records
+from minions_evals_mcp.errors import BadInputError, NotFoundError, StoppedError
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.suites.suite_from_traces import Request, TraceNote, run
+from minions_evals_mcp.scoring.discovery.coverage import Dimension, coverage
 from minions_evals_mcp.store import records
 from tests.shared.cli.terminal import Terminal
-from tests.shared.fakes.llm_server import serving
+from tests.shared.fakes.llm_server import FakeSettings, serving
 from tests.shared.production_traces import AGENT, CARD, MAIL, Made, made, step
 from tests.shared.trace_suite_figures import figures
 from tests.workshop import START, config_in, opened
@@ -70,6 +73,22 @@ async def test_drafts_hold_no_personal_data_and_run_once_they_are_accepted(engin
     assert MAIL in str(run_as_it_came.fields.outputs)  # what the agent produced is never changed
 
 
+async def test_what_was_decided_on_a_draft_stays(engine: Engine) -> None:
+    await kept(engine, *made(40, seed=2))
+    accepted, rejected, waiting, *_ = (await run(engine, Request(agent_id=AGENT))).drafts
+    await run(engine, Request(agent_id=AGENT, accept=(accepted.test_case_id,)))
+    await delete_record(engine, rejected.test_case_id)
+    again = {draft.test_case_id: draft.status for draft in (await run(engine, Request(agent_id=AGENT))).drafts}
+    assert again[accepted.test_case_id] == "active"
+    assert again[rejected.test_case_id] == "deleted"
+    assert again[waiting.test_case_id] == "draft"
+    cases = await engine.store.read(lambda db: records.get_all(db, list(again), TestCase))
+    assert cases[accepted.test_case_id].fields.status == "active"
+    assert cases[rejected.test_case_id].deleted_at is not None
+    with pytest.raises(NotFoundError):
+        await run(engine, Request(agent_id=AGENT, accept=(rejected.test_case_id,)))
+
+
 async def test_the_caller_reads_packets_and_what_it_corrects_is_tried(engine: Engine) -> None:
     traces = [trace for trace in made(40, seed=5) if trace.mode in ("lookup-timed-out", "english-to-germans", "")]
     await kept(engine, *traces)
@@ -110,7 +129,36 @@ async def test_readings_that_were_paid_for_are_kept_where_the_cap_stops_the_mode
             assert 0 < capped.failed == asked < 12
             whole = await run(engine, Request(agent_id=AGENT, reader="model"))
             assert (whole.unread, whole.stopped, whole.failed) == (0, "", 12)
-            assert server.requests == asked + 12
+            assert server.requests == 12, "a second call pays for what is missing"
+
+
+async def test_readings_outlive_a_kill(tmp_path: Path) -> None:
+    (tmp_path / "live").mkdir()
+    async with serving(FakeSettings(latency_ms=5)) as server:
+        config = config_in(tmp_path / "live", model_url=server.url, concurrency=1)
+        config = replace(config, judge_model="anthropic:claude-haiku-4-5-judge")
+        async with opened(config) as engine:
+            await kept(engine, *made(12, seed=2))
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(run, engine, Request(agent_id=AGENT, reader="model"))
+                    while server.requests < 5:  # noqa: ASYNC110  the fake tells nobody that it is asked
+                        await anyio.sleep(0.002)
+                    shutil.copytree(tmp_path / "live", tmp_path / "killed")  # all that a kill would leave
+                    scope.cancel()
+        killed = replace(config, db=tmp_path / "killed" / config.db.name)
+        async with opened(killed) as engine:
+            server.reset()
+            first = await run(engine, Request(agent_id=AGENT, reader="model"))
+            assert (first.unread, first.failed) == (0, 12)
+            assert server.requests == 12 - 4, "the fifth was under way, and is lost"
+            again = await run(engine, Request(agent_id=AGENT, reader="model"))
+            assert again == first
+            other = replace(killed, judge_model="anthropic:claude-sonnet-4-5-judge")
+        server.reset()
+        async with opened(other) as engine:
+            await run(engine, Request(agent_id=AGENT, reader="model"))
+            assert server.requests == 12, "another model reads for itself"
 
 
 async def test_what_a_reader_writes_is_masked_in_kinds_and_labels_too(engine: Engine) -> None:
@@ -130,6 +178,47 @@ async def test_coverage_names_the_pairs_that_no_case_has(engine: Engine) -> None
     assert 0 < covered.covered < covered.pairs
     assert covered.covered + len(covered.missing) == covered.pairs
     assert 0 < len(covered.by_traces) <= len(covered.missing)
+
+
+async def test_declared_values_that_no_trace_shows_are_missing(engine: Engine) -> None:
+    await kept(engine, *made(60, seed=8, failing=0.1))
+    declared = ("language=EN, de,fr", "tool", "customer=private,business")
+    covered = (await run(engine, Request(agent_id=AGENT, dimensions=declared))).coverage
+    assert covered is not None
+    assert covered.unseen == ("language=fr", "customer=private", "customer=business")
+    assert covered.no_trace > 0
+    assert covered.covered < covered.pairs
+    assert len(covered.missing) == min(20, covered.pairs - covered.covered)
+    assert "customer=business, language=EN" not in covered.missing  # the names stand in the order given
+    assert "language=EN, customer=business" in covered.missing
+    for wrong in ("=en", "language=en,", "tool=" + ",".join(map(str, range(51)))):
+        with pytest.raises(BadInputError, match="dimensions"):
+            await run(engine, Request(agent_id=AGENT, dimensions=(wrong,)))
+    with pytest.raises(BadInputError, match="twice"):
+        await run(engine, Request(agent_id=AGENT, dimensions=("tool", "tool=a")))
+
+
+def test_coverage_over_declared_and_shown_values() -> None:
+    traces = {
+        "a": {"language": "en", "tool": "find"},
+        "b": {"language": "en", "tool": "pay"},
+        "c": {"language": "de", "tool": "find"},
+    }
+    both = [Dimension("language", ("en", "de", "fr")), Dimension("tool")]
+    came = coverage(traces, [traces["a"]], both)
+    assert (came.pairs, came.covered, came.uncoverable) == (6, 1, 3), (
+        "three languages by two tools, of which traces show three pairs"
+    )
+    assert came.unseen == (("language", "fr"),)
+    assert set(came.by_traces) == {"b", "c"}
+    assert coverage(traces, [], [Dimension("language"), Dimension("tool")]).pairs == 3, (
+        "what is not declared counts where it is shown"
+    )
+    alone = coverage(traces, [traces["a"]], [Dimension("language", ("EN", "fr")), Dimension("intent")])
+    assert alone.missing == ((("language", "de"),), (("language", "fr"),))
+    assert (alone.pairs, alone.covered) == (3, 1)
+    nothing = coverage({}, [], [Dimension("intent", ("refund",)), Dimension("customer", ("private", "business"))])
+    assert (nothing.pairs, len(nothing.unseen), nothing.by_traces) == (2, 3, ())
 
 
 async def test_an_agent_without_traces_and_options_that_do_not_fit_are_refused(engine: Engine) -> None:

@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Db, open_raw, sqlite
+from minions_evals_mcp.store.discovery.trace_readings import keep_reading, readings_of
 from minions_evals_mcp.store.erasure.forgetting import ErasedKind, ErasureScope, forget
 from minions_evals_mcp.store.rows import TABLES, record_of, select
 from tests.shared.store.file_bytes import bytes_of
@@ -231,3 +232,35 @@ def test_a_rule_writes_nothing_where_nothing_is_too_old(small_store: Path) -> No
     rule = ErasureScope(before=datetime(1960, 1, 1, tzinfo=UTC), retention=True)
     assert forget(small_store, rule, at=NOW, by="agent").rows == {}
     assert bytes_of(small_store) == before
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        ErasureScope(subject="Countess"),
+        ErasureScope(record="t"),
+        ErasureScope(before=NOW + timedelta(seconds=1), kinds=frozenset({"agent-runs"}), retention=True),
+    ],
+    ids=["by what it says", "with its trace", "by its age"],
+)
+def test_what_a_model_read_in_a_trace_is_erased(small_store: Path, wanted: ErasureScope) -> None:
+    def fill(db: Db) -> None:
+        fields = '{"agentId":"a","status":"success"}'
+        row = ("t", "agent-run", "t", fields, "[]", "active", "d", 1, 1)
+        db.execute("INSERT INTO minion VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)", row)
+        keep_reading(db, "t", "m", "d" * 32, {"kind": "rude to the Countess"}, at=NOW)
+
+    written(small_store, fill)
+    assert b"Countess" in bytes_of(small_store)
+    rows = forget(small_store, wanted, at=NOW, by="ada").rows
+    assert rows["trace_reading"] == 1
+    assert b"Countess" not in bytes_of(small_store)
+
+
+def test_what_a_model_read_in_other_traces_stays(small_store: Path) -> None:
+    written(small_store, lambda db: keep_reading(db, "t", "m", "d" * 32, {"kind": "rude"}, at=NOW))
+    for wanted in (ErasureScope(subject="Countess"), ErasureScope(before=NOW, kinds=frozenset({"agent-runs"}))):
+        assert "trace_reading" not in forget(small_store, wanted, at=NOW, by="ada").rows
+    with closing(open_raw(small_store, read_only=True)) as db:
+        assert readings_of(db, "m", {"t": "d" * 32}) == {"t": {"kind": "rude"}}
+        assert readings_of(db, "m", {"t": "e" * 32}) == readings_of(db, "n", {"t": "d" * 32}) == {}

@@ -70,26 +70,35 @@ def _lines(answer: operation.TracesShown, request: operation.Request) -> Iterato
         return
     yield from _kinds(answer)
     unchecked = f"; {_number(answer.unchecked, 'kind')} without a check that fits" if answer.unchecked else ""
-    yield f"{_number(len(answer.drafts), 'draft')} saved{unchecked}"
+    waiting = [draft for draft in answer.drafts if draft.status == "draft"]
+    yield f"{_number(len(waiting), 'draft')} saved{unchecked}"
     for draft in answer.drafts[:SHOWN]:
         tried = "fails its trace" + {True: ", passes the corrected answer", None: "", False: ""}[draft.passes_corrected]
         controls = f", passes {_number(draft.controls, 'trace')} without a failure" if draft.controls else ""
         weak = "; a paraphrase of the wrong answer would pass" if draft.only_this else ""
         checks = ", ".join(str(check["type"]) for check in draft.assertions)
-        yield printable(f"  {draft.test_case_id}  {draft.name}", 140)
+        decided = "" if draft.status == "draft" else f"  ({draft.status}, left as it is)"
+        yield printable(f"  {draft.test_case_id}{decided}  {draft.name}", 140)
         yield f"    {checks}: {tried}{controls}{weak}"
     if answer.masked:
         yield "masked: " + ", ".join(f"{number} {name}" for name, number in answer.masked.items())
     if answer.coverage is not None:
-        covered = answer.coverage
-        yield f"coverage of {', '.join(request.dimensions)}: {covered.covered} of {covered.pairs} pairs"
-        yield from (printable(f"  missing: {pair}", 140) for pair in covered.missing)
-        if covered.by_traces:
-            yield printable(f"  these traces would cover them: {', '.join(covered.by_traces)}", 300)
-    if answer.drafts:
+        yield from _coverage(answer.coverage, request)
+    if waiting:
         yield as_typed(
-            f"Next: minions-evals suite from-traces --agent {answer.agent_id} --accept {answer.drafts[0].test_case_id}"
+            f"Next: minions-evals suite from-traces --agent {answer.agent_id} --accept {waiting[0].test_case_id}"
         )
+
+
+def _coverage(covered: operation.CoverageShown, request: operation.Request) -> Iterator[str]:
+    names = ", ".join(given.partition("=")[0].strip() for given in request.dimensions)
+    yield printable(f"coverage of {names}: {covered.covered} of {covered.pairs} pairs", 300)
+    yield from (printable(f"  declared, in no trace: {value}", 140) for value in covered.unseen)
+    yield from (printable(f"  missing: {pair}", 140) for pair in covered.missing)
+    if covered.no_trace:
+        yield f"  no trace shows {_number(covered.no_trace, 'pair')} of the missing ones"
+    if covered.by_traces:
+        yield printable(f"  these traces would cover them: {', '.join(covered.by_traces)}", 300)
 
 
 def _number(count: int, noun: str) -> str:

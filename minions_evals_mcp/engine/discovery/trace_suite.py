@@ -18,18 +18,16 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.discovery.drafts import save_drafts
 from minions_evals_mcp.engine.discovery.production_traces import labels, production_traces
-from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.scoring.discovery.coverage import coverage
+from minions_evals_mcp.scoring.discovery.coverage import Dimension, coverage, dimension
 from minions_evals_mcp.scoring.discovery.groups import by_kind, same_names, same_requests
 from minions_evals_mcp.scoring.discovery.personal_data import masked_text
 from minions_evals_mcp.scoring.discovery.proposals import ProposedChecks, proposed
 from minions_evals_mcp.scoring.discovery.readings import Trace, TraceReading, read_by_rules
 from minions_evals_mcp.scoring.likeness.similarity import normalised
 from minions_evals_mcp.stats.intervals import wilson
-from minions_evals_mcp.store import records
-from minions_evals_mcp.store.connection import Db
 
 TAG = "from-traces"
 MOST_EXAMPLES = 3
@@ -63,15 +61,22 @@ class DraftCase(Value):
     controls: int
     only_this: bool
     repeats: tuple[str, ...] = ()
+    status: Annotated[str, Field(exclude_if=lambda status: status == "draft")] = "draft"
+    """What was decided on the case before; nothing of it is changed then."""
 
 
 class PairCoverage(Value):
-    """The pairs of values of the dimensions that the traces show, those that cases cover, and traces that cover the others."""
+    """The pairs of values that traces show or that are declared, those that cases cover, and traces that cover the others.
+
+    `unseen`: declared values that no trace shows. `noTrace`: so many of the missing pairs are in no trace.
+    """
 
     pairs: int
     covered: int
     missing: tuple[str, ...]
     by_traces: tuple[str, ...]
+    unseen: Annotated[tuple[str, ...], Field(exclude_if=lambda values: not values)] = ()
+    no_trace: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
 
 
 class TracePacket(Value):
@@ -111,7 +116,7 @@ class TracesAsked:
     since: datetime | None = None
     limit: int = 2000
     readings: Sequence[TraceReading] | None = None
-    dimensions: Sequence[str] = ()
+    dimensions: Sequence[Dimension] = ()
     each: int = 1
 
 
@@ -124,6 +129,18 @@ class Found:
     masked: Mapping[str, int]
     groups: Mapping[tuple[str, str], list[list[TraceReading]]]
     """By kind the readings of each request, those that ask the same together."""
+
+
+def declared_dimensions(texts: Sequence[str]) -> tuple[Dimension, ...]:
+    """The dimensions, each `NAME` or `NAME=VALUE,VALUE`; raises `BadInputError`."""
+    try:
+        declared = tuple(dimension(text) for text in texts)
+    except ValueError as error:
+        raise BadInputError(f"dimensions: {error}.", remedy="Write NAME, or NAME=VALUE,VALUE.") from None
+    twice = next((name for name, count in Counter(one.name for one in declared).items() if count > 1), None)
+    if twice is not None:
+        raise BadInputError(f"dimensions: {twice} is named twice.", remedy="Name its values once: NAME=VALUE,VALUE.")
+    return declared
 
 
 async def trace_packets(engine: Engine, asked: TracesAsked, *, most: int) -> TraceSuite:
@@ -168,7 +185,7 @@ async def found_in_traces(engine: Engine, asked: TracesAsked) -> Found:
     if asked.readings is None:
         readings = [reading for trace in read.traces if (reading := read_by_rules(trace)) is not None]
     else:
-        readings = await _renamed(engine, [_masked(reading) for reading in asked.readings])
+        readings = await _renamed(engine, [masked_reading(reading) for reading in asked.readings])
         unknown = next((reading.trace_id for reading in readings if reading.trace_id not in traces), None)
         if unknown is not None:
             raise BadInputError(f"{unknown!r} is no trace of {asked.agent_id!r} that was read.")
@@ -198,7 +215,8 @@ async def _renamed(engine: Engine, readings: Sequence[TraceReading]) -> list[Tra
     return [replace(reading, code=meant.get(reading.code, "")) for reading in readings]
 
 
-def _masked(reading: TraceReading) -> TraceReading:
+def masked_reading(reading: TraceReading) -> TraceReading:
+    """The reading without personal data in anything that its reader wrote."""
     corrected = None if reading.corrected is None else masked_text(reading.corrected).text
     labels = {name: masked_text(label).text for name, label in reading.labels.items()}
     words = {"code": masked_text(reading.code).text, "what": masked_text(reading.what).text}
@@ -216,8 +234,8 @@ async def suite_from_traces(engine: Engine, asked: TracesAsked) -> TraceSuite:
         made = list(islice(_drafts(engine, (code, about), requests, found.traces, controls), asked.each))
         drafts += made
         unchecked += not made
-    await save_records(engine, [Arrival(record) for _, record in drafts])
-    shown = [draft for draft, _ in drafts]
+    status = await save_drafts(engine, [record for _, record in drafts])
+    shown = [draft.model_copy(update={"status": status[draft.test_case_id]}) for draft, _ in drafts]
     return TraceSuite(
         agent_id=asked.agent_id, read=len(found.traces), failed=len(failed), kinds=tuple(_kinds(found)),
         drafts=tuple(shown), unchecked=unchecked, masked=dict(found.masked),
@@ -292,31 +310,13 @@ def _draft(
     )  # fmt: skip
 
 
-def _covered(found: Found, drafts: Sequence[DraftCase], dimensions: Sequence[str]) -> PairCoverage:
+def _covered(found: Found, drafts: Sequence[DraftCase], dimensions: Sequence[Dimension]) -> PairCoverage:
     given = {reading.trace_id: reading.labels for reading in found.readings}
-    seen = {ident: labels(trace, dimensions, given.get(ident, {})) for ident, trace in found.traces.items()}
+    names = [one.name for one in dimensions]
+    seen = {ident: labels(trace, names, given.get(ident, {})) for ident, trace in found.traces.items()}
     covered = coverage(seen, [seen[draft.trace_id] for draft in drafts], dimensions)
     return PairCoverage(
         pairs=covered.pairs, covered=covered.covered, by_traces=covered.by_traces,
         missing=tuple(", ".join(f"{name}={value}" for name, value in pair) for pair in covered.missing[:MOST_MISSING]),
+        unseen=tuple(f"{name}={value}" for name, value in covered.unseen), no_trace=covered.uncoverable,
     )  # fmt: skip
-
-
-async def accept_drafts(engine: Engine, idents: Sequence[str]) -> tuple[str, ...]:
-    """Makes drafts active, one by one; raises `BadInputError` for a case that is no draft from traces, `NotFoundError`."""
-
-    def drafts(db: Db) -> list[Record[TestCase]]:
-        return [records.require(db, ident, TestCase) for ident in idents]
-
-    cases = await engine.store.read(drafts)
-    wrong = next((case.id for case in cases if TAG not in case.tags), None)
-    if wrong is not None:
-        raise BadInputError(f"{wrong} is no draft that was made of a trace.", remedy="Name a case that it answered.")
-    now = engine.clock()
-    active = [
-        replace(case, fields=case.fields.model_copy(update={"status": "active"}), updated_at=now, status="active")
-        for case in cases
-        if case.fields.status == "draft"
-    ]
-    await save_records(engine, [Arrival(case) for case in active])
-    return tuple(case.id for case in active)

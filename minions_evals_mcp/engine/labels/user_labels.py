@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.conversations import UserLabel
 from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More
+from minions_evals_mcp.domain.speaker import require_role
 from minions_evals_mcp.domain.values import Text, Value, first_named
 from minions_evals_mcp.engine.answers.readings.user_errors import judged_anew, read_user_errors
 from minions_evals_mcp.engine.answers.report_data import find_subject
@@ -103,6 +104,7 @@ async def keep_labels(engine: Engine, request: LabelRequest) -> KeptLabels:
     speaker = engine.speaker
     if not speaker.is_person:
         raise BadInputError("this takes a person's word, and an agent speaks here.", remedy=AS_A_PERSON)
+    require_role(speaker, "judge")
     ident = (await find_subject(engine, request.run_id)).run_id
     return await engine.store.write(partial(_keep, engine=engine, ident=ident, request=request, by=speaker.name))
 

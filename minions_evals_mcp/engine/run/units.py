@@ -321,7 +321,10 @@ async def _in_its_world(
     if world is None:
         return await produced(target)
     if not isinstance(target, ActsInWorlds):
-        return Skipped(f"the case acts on the world {world.id}: only a program or a Python function can, as the target")
+        return Skipped(
+            f"the case acts on the world {world.id}: only a program, a Python function, an HTTP application or a chat model can,"
+            " as the target"
+        )
     from minions_evals_mcp.world.units import unit_in_world, vet_started  # noqa: PLC0415  few cases have a world
 
     config = bench.engine.config
@@ -329,7 +332,8 @@ async def _in_its_world(
     draws = f"{unit.measure.case.id}:{unit.key.trial}" + (f":{attempt}" if attempt > 1 else "")
     attack = attacks[(unit.key.trial - 1) % len(attacks)] if attacks else None
     with unit_in_world(world, config.world_folder, clock=bench.engine.clock, unit=draws, attack=attack) as acted_on:
-        seen = await produced(target.in_world(acted_on), world=acted_on)
+        async with target.in_world(acted_on) as pointed:
+            seen = await produced(pointed, world=acted_on)
         if isinstance(seen, AwaitingUser):
             return seen
         if isinstance(seen, TargetErrored):

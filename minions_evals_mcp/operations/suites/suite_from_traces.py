@@ -10,10 +10,12 @@ from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More,
 from minions_evals_mcp.domain.values import Id, Text, Timestamp, Value
 
 if TYPE_CHECKING:
+    from minions_evals_mcp.engine.discovery.trace_suite import PairCoverage
     from minions_evals_mcp.engine.discovery.trace_suite import TraceSuite as Answer
     from minions_evals_mcp.operations.engine import Engine
 
 TracesShown: TypeAlias = "Answer"
+CoverageShown: TypeAlias = "PairCoverage"
 MOST_PACKETS = 20
 
 
@@ -54,8 +56,15 @@ class Request(Value):
     ] = ()
     dimensions: Annotated[
         tuple[Text, ...],
-        Field(strict=False, max_length=6, description="language, tool, or keys of inputs: pairs that no case covers"),
-        More("A dimension whose coverage is shown: language, tool, or a key of the inputs. May be repeated."),
+        Field(
+            strict=False,
+            max_length=6,
+            description="language, tool or keys of inputs (language=de,en): pairs without a case",
+        ),
+        More(
+            "A dimension whose coverage is shown: language, tool, or a key of the inputs. Declare its values as NAME=VALUE,VALUE,"
+            " and those that no trace shows are listed. May be repeated."
+        ),
     ] = ()
     each: Annotated[
         int,
@@ -86,14 +95,16 @@ class Request(Value):
 async def run(engine: Engine, request: Request) -> Answer:
     """The kinds of failure and the drafts; done twice, they are the same. With `accept` the drafts that are active now."""
     from minions_evals_mcp.engine.discovery import trace_suite  # noqa: PLC0415  the engine, at the first call
+    from minions_evals_mcp.engine.discovery.drafts import accept_drafts  # noqa: PLC0415  as above
     from minions_evals_mcp.engine.discovery.model_reading import read_by_model  # noqa: PLC0415  as above
     from minions_evals_mcp.scoring.discovery.readings import TraceReading  # noqa: PLC0415  as above
 
     if request.accept:
-        accepted = await trace_suite.accept_drafts(engine, request.accept)
+        accepted = await accept_drafts(engine, request.accept, tag=trace_suite.TAG, made_of="a trace")
         return trace_suite.TraceSuite(agent_id=request.agent_id, read=0, failed=0, accepted=accepted)
+    dimensions = trace_suite.declared_dimensions(request.dimensions)
     asked = trace_suite.TracesAsked(
-        request.agent_id, request.since, request.most_traces, dimensions=request.dimensions, each=request.each
+        request.agent_id, request.since, request.most_traces, dimensions=dimensions, each=request.each
     )
     if request.reader == "caller" and not request.notes:
         return await trace_suite.trace_packets(engine, asked, most=min(request.most_traces, MOST_PACKETS))

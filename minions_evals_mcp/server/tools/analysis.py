@@ -109,7 +109,8 @@ async def suite_from_traces(call: Call, arguments: DerivedArguments) -> CallTool
     elif suite.accepted:
         said = f"{len(suite.accepted)} drafts are active now"
     else:
-        said = f"{suite.failed} of {suite.read} traces failed, in {len(suite.kinds)} kinds; {len(suite.drafts)} drafts saved"
+        waiting = sum(draft.status == "draft" for draft in suite.drafts)
+        said = f"{suite.failed} of {suite.read} traces failed, in {len(suite.kinds)} kinds; {waiting} drafts saved"
         said += f"; {suite.unread} not read{f': {suite.stopped}' if suite.stopped else ''}" if suite.unread else ""
     return answered(TraceSuiteAnswer.of(suite, summary=said), shape=Shape("full"))
 

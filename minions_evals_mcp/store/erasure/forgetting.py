@@ -198,8 +198,14 @@ class _Erasure:
     def of_subject(self, db: Db, subject: str) -> None:
         """Erases every text that holds the subject, and the whole of each output and agent-run that does."""
         self._needle = subject.casefold()
+
+        def holds(text: object) -> bool:
+            return text is not None and self._holds_stored(str(text))
+
+        db.create_function("holds", 1, holds, deterministic=True)
         outputs = self._outputs_with(db)
         runs = self._agent_runs_with(db)
+        self._drop(db, "trace_reading", "holds(note)", ())
         for ident in self._names_with(db):
             self._named(ident)
         for table, columns in _text_columns(db).items():
@@ -266,13 +272,9 @@ class _Erasure:
         return self.tombstone.text
 
     def _sweep(self, db: Db, table: str, column: str) -> None:
-        def holds(text: object) -> bool:
-            return text is not None and self._holds_stored(str(text))
-
         def without(text: object) -> str:
             return self._without(str(text), column)
 
-        db.create_function("holds", 1, holds, deterministic=True)
         db.create_function("without", 1, without, deterministic=True)
         changed = db.execute(f'UPDATE "{table}" SET "{column}" = without("{column}") WHERE holds("{column}")')
         self.changed.add(table, changed.rowcount)
@@ -323,7 +325,8 @@ class _Erasure:
         if "agent-runs" in kinds:
             recorded = "SELECT id FROM minion WHERE type IN ('agent-run', 'proposal-draft') AND created_at < ?"
             self._erase_agent_runs(db, _column(db, recorded, until))
-            self.touched += db.execute("DELETE FROM telemetry WHERE came_at < ?", (until,)).rowcount
+            self._drop(db, "trace_reading", "read_at < ?", (until,))
+            self._drop(db, "telemetry", "came_at < ?", (until,), counted=False)
         if "messages" in kinds:
             done = "" if pending else " AND state <> 'pending'"
             self._update(db, "inbox", "payload", self.tombstone.document, f"sent_at < ?{done}", (until,))
@@ -386,6 +389,7 @@ class _Erasure:
         chosen = "id IN (SELECT value FROM json_each(?)) AND type IN ('agent-run', 'proposal-draft')"
         self._update(db, "minion", "fields", self.tombstone.agent_run, chosen, (json.dumps(idents),))
         self._update(db, "minion", "title", lambda _: self.tombstone.text, chosen, (json.dumps(idents),))
+        self._drop(db, "trace_reading", "trace_id IN (SELECT value FROM json_each(?))", (json.dumps(idents),))
         judged = "SELECT id FROM test_run WHERE agent_run_id IN (SELECT value FROM json_each(?))"
         self._erase_outputs(db, _column(db, judged, json.dumps(idents)))
 
@@ -435,6 +439,13 @@ class _Erasure:
             self._update(
                 db, table, column, self.tombstone.document, chosen, (json.dumps(about),) if table == "event" else ()
             )
+
+    def _drop(self, db: Db, table: str, chosen: str, wanted: tuple[Any, ...], *, counted: bool = True) -> None:
+        """Deletes rows that are nothing but content."""
+        gone = db.execute(f"DELETE FROM {table} WHERE {chosen}", wanted).rowcount
+        self.touched += gone
+        if counted:
+            self.changed.add(table, gone)
 
     def _update(self, db: Db, table: str, column: str, change: Change, chosen: str, wanted: tuple[Any, ...]) -> None:
         """Empties the column where it is not empty already: what was erased before keeps the day of it."""
