@@ -121,6 +121,7 @@ OPERATIONS: Mapping[str, AdvisedOperation] = {
     "outbox": AdvisedOperation("outbox"),
     "people-add": AdvisedOperation("people add", ("name",)),
     "people-list": AdvisedOperation("people list"),
+    "people-role": AdvisedOperation("people role", ("name", "role")),
     "pick": AdvisedOperation("pick", ("file",), At("score_outputs", {"file": ""}, fixed={"picks": _PICKS}), has_store=False),
     "promote": AdvisedOperation("promote", ("failure_id",), At("promote_failure", {"failure_id": "id"})),
     "prompt-take": AdvisedOperation("prompt take", ("prompt_id", "benchmark_id")),

@@ -9,6 +9,7 @@ from typing import Literal
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel
 
+from minions_evals_mcp.domain.speaker import Role
 from minions_evals_mcp.server.edge.guard import ToolArguments
 from minions_evals_mcp.server.signatures import analysis, records, release, runs, scoring
 
@@ -34,7 +35,8 @@ class ToolConditions:
 class ToolEntry:
     """One tool. `target` is `module:function` under `server/tools`, imported at the first call.
 
-    `declared` is the type of its arguments, or the name of the tool whose arguments are derived from an operation.
+    `declared` is the type of its arguments, or the name of the tool whose arguments are derived from an operation. `role`: a person
+    needs it; else the operation's row says which, or whether it writes does.
     """
 
     toolset: Toolset
@@ -48,6 +50,7 @@ class ToolEntry:
     idempotent: bool = False
     reach: Reach = ""
     search: str = ""
+    role: Role | None = None
 
     @property
     def arguments(self) -> type[ToolArguments]:
@@ -57,6 +60,15 @@ class ToolEntry:
         from minions_evals_mcp.server.edge.derived import arguments_of  # noqa: PLC0415  the start needs the schema alone
 
         return arguments_of(self.declared)
+
+    @property
+    def needs(self) -> Role:
+        """The role that a person must have in the store."""
+        if not isinstance(self.declared, str):
+            return self.role or ("editor" if self.writes else "viewer")
+        from minions_evals_mcp.operations.table import offered_as  # noqa: PLC0415  as above
+
+        return offered_as("mcp", self.declared).needs
 
     def annotations(self, start: ToolConditions) -> ToolAnnotations:
         """What a host may assume of the tool on this start. Without a key and a target no call leaves this machine."""
@@ -194,7 +206,7 @@ Costs: calls in flight may still be billed.
 Errors: another process works on it; unknown runId.""",
     ),
     "submit_judgments": ToolEntry(
-        "runs", "Hand in judgments", runs.SubmitJudgments, runs.RunAnswer, "running:submit_judgments",
+        "runs", "Hand in judgments", runs.SubmitJudgments, runs.RunAnswer, "running:submit_judgments", role="judge",
         search="hand in LLM judge scores",
         description="""\
 Submits your scores for a run with judge=caller, or your messages as the user of its conversations. Returns the next requests.
@@ -202,6 +214,16 @@ Use: a score within range and a rationale quoting the output, for every criterio
 Not: to change a judgment: a request is judged once. Judging your own output marks the run selfJudged.
 Costs: nothing; a message has the target answer.
 Errors: all or nothing, naming what does not fit.""",
+    ),
+    "label_user": ToolEntry(
+        "runs", "Overrule the user check", "label_user", runs.RunAnswer, "running:label_user", idempotent=True, reach="judges",
+        search="simulated user spoiled a conversation",
+        description="""\
+Says which conversations' simulated user did its part (sound) or spoiled them; judges the run anew by it.
+Use: where a person disagrees with the user check.
+Not: as an agent: refused.
+Costs: judging what had no verdict.
+Errors: no person speaks; unknown conversation.""",
     ),
     "run_ab_test": ToolEntry(
         "analysis", "A/B test models", "run_ab_test", runs.RunAnswer, "ab_testing:run_ab_test", reach="judges",

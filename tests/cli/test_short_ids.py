@@ -71,8 +71,8 @@ READ = [line for line in COMMAND_LINES if line.split(" ")[0] in READING and not 
 WRITING = [line for line in COMMAND_LINES if line not in READ]
 
 NO_IDS = {
-    "demo", "init", "import", "list", "submit", "view", "outbox", "score", "eval", "pick", "doctor", "people add", "people remove",
-    "people list", "db check", "db backup", "db salvage", "db path", "mcp install",
+    "demo", "init", "import", "list", "submit", "view", "outbox", "score", "eval", "pick", "doctor", "people add", "people role",
+    "people remove", "people list", "db check", "db backup", "db salvage", "db path", "mcp install",
 }  # fmt: skip
 """Commands none of whose arguments is the id of what is stored. `submit` takes a file that says whole ids."""
 ELSEWHERE = {

@@ -71,7 +71,7 @@ async def _speaker(by: str, common: Common) -> Speaker:
     if is_blank(by) and read_settings().person_token is None:
         raise BadInputError("a judgment says who gave it.", remedy="minions-evals judge --by YOUR-NAME")
     async with session(common) as engine:
-        return await person_at(engine, by)
+        return await person_at(engine, by, needs="judge")
 
 
 async def _next(run_id: str | None, after: str, common: Common) -> QueueLook:
@@ -124,7 +124,7 @@ def _saved(question: JudgeQuestion, judgments: Sequence[GivenJudgment], by: Spea
 
 async def _hand_in(question: JudgeQuestion, judgments: Sequence[GivenJudgment], by: Speaker, common: Common) -> None:
     async with session(common) as engine:
-        await hand_in(engine, question.run_id, question.digest, judgments, judged_by=by.name)
+        await hand_in(engine, question.run_id, question.digest, judgments, by=by)
 
 
 def _close(question: QueueLook, judged: int, skipped: int) -> None:

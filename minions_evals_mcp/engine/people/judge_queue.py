@@ -10,7 +10,7 @@ from typing import Literal
 import anyio
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.speaker import person
+from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.judge.panel import kind_of, outside_criteria
@@ -179,27 +179,25 @@ def _criteria(job: Job, rubric: RubricInUse) -> tuple[Criterion, ...] | None:
     return criteria_asked if "human" in kinds else None
 
 
-async def hand_in(
-    engine: Engine, run_id: str, digest: str, judgments: Sequence[GivenJudgment], *, judged_by: str
-) -> Job:
-    """The run as it stands with the judgments of one output by the person of that name, whom the caller's door knows.
+async def hand_in(engine: Engine, run_id: str, digest: str, judgments: Sequence[GivenJudgment], *, by: Speaker) -> Job:
+    """The run as it stands with the judgments of one output by that person, whom the caller's door knows.
 
     Raises `ConflictError` where somebody else judged it first, `BusyError` where the run is worked on for long.
     """
-    return await _handed_in(engine, run_id, AnsweredPacket(digest=digest, judgments=tuple(judgments)), by=judged_by)
+    return await _handed_in(engine, run_id, AnsweredPacket(digest=digest, judgments=tuple(judgments)), by=by)
 
 
-async def say(engine: Engine, run_id: str, digest: str, message: str, *, said_by: str) -> Job:
-    """The run as it stands with what the person of that name says as the user; an empty message means that the user leaves.
+async def say(engine: Engine, run_id: str, digest: str, message: str, *, by: Speaker) -> Job:
+    """The run as it stands with what the person says as the user; an empty message means that the user leaves.
 
     Raises as `hand_in` does, and `BadInputError` for a message that is none.
     """
-    return await _handed_in(engine, run_id, AnsweredPacket(digest=digest, message=message), by=said_by)
+    return await _handed_in(engine, run_id, AnsweredPacket(digest=digest, message=message), by=by)
 
 
-async def _handed_in(engine: Engine, run_id: str, answered: AnsweredPacket, *, by: str) -> Job:
+async def _handed_in(engine: Engine, run_id: str, answered: AnsweredPacket, *, by: Speaker) -> Job:
     submission = Submission(run_id=run_id, packets=(answered,))
-    engine = engine.speaking(person(by))
+    engine = engine.speaking(by)
     for _ in range(TRIES):
         try:
             return await submit_judgments(engine, submission)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from minions_evals_mcp.domain.outcomes import Failed, JudgeErrored, Passed, UnitKey, Verdict
-from minions_evals_mcp.domain.speaker import AGENTS, Speaker
+from minions_evals_mcp.domain.speaker import AGENTS, Speaker, require_role
 from minions_evals_mcp.engine.budget import uncapped
 from minions_evals_mcp.engine.conclude.case_regressions import tell_case_regressions
 from minions_evals_mcp.engine.context import Engine
@@ -46,6 +46,7 @@ async def submit_judgments(engine: Engine, submission: Submission, *, imported: 
     Whoever speaks through the engine said so: a person under the name that the door knows, else an agent under its own.
     What is `imported` keeps the name of who said so elsewhere; it is a person's only where a person hands it in.
     """
+    require_role(engine.speaker, "judge")
     _vet_distinct(submission)
     if not imported:
         await _vet_name(engine, submission)
