@@ -1,6 +1,6 @@
 """How often a finding is the step that people call the cause, by the shape of its log: below one half no step is named.
 
-Counted on public labelled logs by `python -m tests.bench.accused_steps`; the halves that were not counted are its check.
+Counted on public labelled logs by `python -m tests.bench.verdicts.accused_steps`; the halves that were not counted are its check.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How often a step of a log is accused, and how often rightly: the figures behind `scoring/failures/log/chances.py`.
 
-    python -m tests.bench.accused_steps --agentrx FOLDER --tau FOLDER --who FOLDER
+    python -m tests.bench.verdicts.accused_steps --agentrx FOLDER --tau FOLDER --who FOLDER
 
 FOLDERs are checkouts of github.com/microsoft/AgentRx, sierra-research/tau-bench and mingyin1/Agents_Failure_Attribution, all
 MIT: nothing of them is kept here. tau-bench's trajectories come in through the importer; those with reward 1 are sound, and
