@@ -47,7 +47,7 @@ OPTIONS: Mapping[str, str] = {
     "version_a": "--from", "version_b": "--to", "prompt_version_ref": "--prompt-version", "branch_ids": "--branch",
     "agent_run_id": "--agent-run", "with_": "--with", "as_": "--as", "from_file": "--from",
     "winner_criteria": "--criteria", "branches": "--inline", "comparison_id": "--comparison", "decided_by": "--by",
-    "faults": "--fault", "benchmark_ids": "--benchmark", "people": "--to",
+    "faults": "--fault", "benchmark_ids": "--benchmark", "people": "--to", "raters": "--rater",
 }  # fmt: skip
 """Options that are called otherwise than their argument."""
 

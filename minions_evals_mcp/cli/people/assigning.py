@@ -6,6 +6,7 @@ from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import as_typed
+from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.operations.operator import assign_judging as operation
 from minions_evals_mcp.report.plain import printable
 
@@ -24,7 +25,9 @@ async def assign(run_id: str, /, *, given: GivenOptions, common: Common = DEFAUL
     """
     async with session(common) as engine:
         speaking = engine.speaking(await speaker_at(engine))
-        assigned = await operation.run(speaking, given.request(operation.Request, run_id=run_id))
+        assigned = await operation.run(
+            speaking, await with_whole_ids(engine, given.request(operation.Request, run_id=run_id))
+        )
     lines = [
         f"{printable(name, 128)}: {number} output{'s' * (number != 1)}" for name, number in assigned.outputs.items()
     ]

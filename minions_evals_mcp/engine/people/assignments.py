@@ -42,7 +42,7 @@ async def assign(engine: Engine, run_id: str, people: Sequence[str]) -> Assigned
         assignments.take_back(db, job.id)
         if not people:
             return Assigned(run_id=job.id, outputs={})
-        named = [_judge(db, name) for name in people]
+        named = [judging_person(db, name) for name in people]
         places = waiting(db, run_id=job.id, limit=MOST)
         if not places:
             raise BadInputError(f"no output of the run {job.id} waits for a judgment.", remedy=_draw(job.id))
@@ -85,7 +85,8 @@ async def vet_assignment(engine: Engine, job: Job, submission: Submission) -> No
         )
 
 
-def _judge(db: Db, name: str) -> str:
+def judging_person(db: Db, name: str) -> str:
+    """The known person of that name who may judge; raises `NotFoundError`, and `BadInputError` for a viewer."""
     known = next((one for one in speakers.people(db) if one.name.casefold() == name.strip().casefold()), None)
     if known is None:
         raise NotFoundError("person", name, remedy=f"{Next('people-list', reason='shows who is known')}.")
