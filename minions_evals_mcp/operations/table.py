@@ -389,6 +389,16 @@ TABLE: Mapping[str, Operation] = {
         python="probes are of the operator's judge, and asked for at the command line",
         dry_run=True,
     ),
+    "label_user": Operation(
+        "operator.label_user",
+        cli=Offer("label-user", names={"run_id": "RUN_ID"}),
+        mcp=Offer("label_user"),
+        message="a person's word; a message is an agent's",
+        graphql=_NO_BENCHMARKS,
+        python="a person's word: a program speaks for none",
+        needs="judge",
+        callers=frozenset({"person"}),
+    ),
     "promote_failure": Operation(
         "promote_failure",
         cli=Offer("promote", names={"failure_id": "FAILURE"}),

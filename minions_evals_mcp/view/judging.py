@@ -81,7 +81,12 @@ async def agreement(request: Request) -> Response:
     except NothingAgreedError as error:
         subject = error.benchmark
         return rendered(
-            "nothing_agreed", ident=subject.id, title=subject.title, modelled=error.judged_by_model, drawn=DRAWN
+            "nothing_agreed",
+            ident=subject.id,
+            title=subject.title,
+            modelled=error.judged_by_model,
+            drawn=DRAWN,
+            user_check=error.user_check,
         )
     return rendered("agreement", found=figures, drawn=DRAWN, store=engine.config.named_db)
 

@@ -88,6 +88,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     "submit": (("answers.json",),),
     "judge": (("--by", "maria"), ("run-human", "--by", "maria"), ("--json",)),
     "label": each("b"),
+    "label-user": (("run-v1", "--sound", "c1", "--reason", "x"), ("b", "--spoiled", "1.1", "--reason", "x", "--json")),
     "judge-check": each("b"),
     "agreement": each("b"),
     "live": (("--once",), ("--once", "--json", "--hours", "8784")),
@@ -161,6 +162,7 @@ OF_TOOLS: dict[str, list[dict[str, object]]] = {
         "runId": "run-caller", "judgedBy": "x",
         "packets": [{"digest": "d", "judgments": [{"criterionId": "r/good", "score": 1, "rationale": "it reads so"}]}],
     }],
+    "label_user": [{"runId": "run-v1", "sound": ["c1"], "reason": "x"}, {"runId": "run-v2", "spoiled": ["1.1"], "reason": "x"}],
     "run_ab_test": [
         {"testCaseId": "c1", "branches": BRANCHES}, {"benchmarkId": "b", "branches": BRANCHES},
     ],
@@ -225,6 +227,7 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/agreement": ({}, {"run": "run-human"}),
     "/label": ({},),
     "/judge": ({}, {"run": "run-human"}),
+    "/user": ({"run": "run-v1", "at": "1.1", "said": "sound", "reason": "x"},),
     "/play": ({"runId": "run-human", "digest": "d", "message": "hi"},),
     "/page.css": ({},),
     "/page.js": ({},),

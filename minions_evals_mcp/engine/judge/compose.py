@@ -16,12 +16,12 @@ from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
 from minions_evals_mcp.engine.judge.likeness import metrics_of
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByExpectation, Measure
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.judges.addressed import addressing_words, caution
 from minions_evals_mcp.judges.heuristic import AND, guide, is_rule
-from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.judges.task import Work, judge_text
 from minions_evals_mcp.scoring.failure_causes import cause_key
 from minions_evals_mcp.scoring.failures.failed import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
+from minions_evals_mcp.scoring.verdicts.addressed import addressing_words, caution
 from minions_evals_mcp.scoring.verdicts.expected import missed, missing_keys
 from minions_evals_mcp.scoring.verdicts.history import sample, score_fraction, standing
 from minions_evals_mcp.skills import ClassifyFailureParameters
@@ -158,7 +158,8 @@ def _run(  # noqa: PLR0913  as above
         answered_by=", ".join(sorted({verdict.answered_by for verdict in verdicts if verdict.answered_by})) or None,
     )
     outcome = "passed" if passed else "failed"
-    words = addressing_words(work.text) if any(verdict.judged_by_type == "llm" for verdict in verdicts) else ""
+    by_model = any(verdict.judged_by_type == "llm" for verdict in verdicts)
+    words = addressing_words(work.read, (judge_text(work.inputs), judge_text(work.expected or {}))) if by_model else ""
     fields = _against(fields, work)
     if words:
         fields = fields.with_trusted(addresses_judge=True, warnings=(*fields.warnings, caution(words)))

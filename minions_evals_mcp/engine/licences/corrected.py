@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.jobs import request_of
+from minions_evals_mcp.engine.jobs import request_of, root_run
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -118,12 +118,12 @@ def drawn_verdicts(db: Db, run_id: str) -> DrawnVerdicts:
     missed = 1.0
     if job is None or job.kind != "benchmark":
         return DrawnVerdicts(labels, missed)
-    root, drawn = _root(db, job), set[str]()
+    root, drawn = root_run(db, job), set[str]()
     for ident, _ in people_runs(db, job.subject_id):
         earlier_job = jobs.job(db, ident)
         assert earlier_job is not None, "a row of a job"
         chance = draw_chance(earlier_job)
-        if chance is None or ident == run_id or _root(db, earlier_job) != root:
+        if chance is None or ident == run_id or root_run(db, earlier_job) != root:
             continue
         answers, asked = run_outputs(db, ident), request_of(earlier_job).case_ids
         if asked is None or not drawn.issuperset(asked):
@@ -147,12 +147,3 @@ def _verdicts(labels: Mapping[Output, list[bool]]) -> dict[Output, bool]:
         output: bool(median(verdict)) if len(verdict) > 2 and len(verdict) % 2 else verdict[-1]
         for output, verdict in labels.items()
     }
-
-
-def _root(db: Db, job: Job) -> str:
-    """The run that made the outputs which this one judges."""
-    source = request_of(job).rejudge_run_id
-    if source is None:
-        return job.id
-    made = jobs.job(db, source)
-    return source if made is None else _root(db, made)
