@@ -215,6 +215,16 @@ Not: to change a judgment: a request is judged once. Judging your own output mar
 Costs: nothing; a message has the target answer.
 Errors: all or nothing, naming what does not fit.""",
     ),
+    "label_user": ToolEntry(
+        "runs", "Overrule the user check", "label_user", runs.RunAnswer, "running:label_user", idempotent=True, reach="judges",
+        search="simulated user spoiled a conversation",
+        description="""\
+Says which conversations' simulated user did its part (sound) or spoiled them; judges the run anew by it.
+Use: where a person disagrees with the user check.
+Not: as an agent: refused.
+Costs: judging what had no verdict.
+Errors: no person speaks; unknown conversation.""",
+    ),
     "run_ab_test": ToolEntry(
         "analysis", "A/B test models", "run_ab_test", runs.RunAnswer, "ab_testing:run_ab_test", reach="judges",
         search="compare models by quality, cost, latency",

@@ -100,5 +100,7 @@ async def opened_server(session: WorldSession, name: str) -> AsyncGenerator[Serv
     async with AsyncExitStack() as opened:
         real = None
         if server.mode in STARTED:
-            real = await opened.enter_async_context(real_server(name, server, session.base, clock=session.clock))
+            real = await opened.enter_async_context(
+                real_server(name, server, session.base, clock=session.clock, holdings=session.holdings)
+            )
         yield mcp_server(session, name, real)
