@@ -9,12 +9,13 @@ from typing import Protocol, TypeVar
 from pydantic import BaseModel
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.speaker import Speaker, person
+from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, OF_MESSAGE
 from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.messages.derived import payload_of
 from minions_evals_mcp.operations.engine import Engine
+from minions_evals_mcp.operations.submit_judgments import spoken_by
 from minions_evals_mcp.store.agent.inbox import Arriving, Message
 
 P = TypeVar("P", bound=Value)
@@ -66,13 +67,15 @@ class MessageWork:
         """The request of the operation that the message asks for, in its sender's name and under the message's key."""
         return self.payload_as(payload_of(name)).request(kind, by=self.by(None), key=self.key)
 
-    def spoken_by(self, named: str) -> Speaker:
-        """Returns who speaks in the message: a person where a door or the operator's file says so, else an agent of that name."""
+    async def spoken_by(self, named: str) -> Speaker:
+        """Who speaks in the message: a person where a door or the operator's file says so, else an agent of that name. A person has
+        the role that the store knows now.
+        """
         door, sender = self.message.door, self.message.sender
         if door.startswith(PERSON):
-            return person(door.removeprefix(PERSON))
+            return await spoken_by(self.engine, door.removeprefix(PERSON))
         if door == "source" and sender is not None and sender in self.engine.config.people:
-            return person(named)
+            return await spoken_by(self.engine, named)
         return Speaker(name=named)
 
     def by(self, triggered_by: str | None) -> str:

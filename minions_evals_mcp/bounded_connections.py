@@ -6,9 +6,12 @@ import asyncio  # noqa: TID251  uvicorn's protocols are asyncio's
 import logging
 import socket
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+import anyio
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -190,6 +193,20 @@ class BoundedServer(uvicorn.Server):
         await super().startup(sockets)
         for bound in sockets or ():
             bound.listen(QUEUED)
+
+    @asynccontextmanager
+    async def listening(self, bound: socket.socket) -> AsyncGenerator[None]:
+        """Serves as long as this lasts, beside other work: the signals of the process are not the server's."""
+        self.config.load()
+        self.lifespan = self.config.lifespan_class(self.config)
+        await self.startup([bound])
+        try:
+            yield
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.lifespan.shutdown()  # first, so that streams that would never end do
+                self.force_exit = True
+                await self.shutdown([bound])
 
 
 def bounded(bounds: ConnectionLimits) -> type[BoundedConnection]:

@@ -44,7 +44,9 @@ class EvalsError(Exception):
     @property
     def text(self) -> str:
         """Message and remedy, with their references."""
-        return f"{self.message_text} {self.remedy_text}".strip()
+        said = self.message_text
+        ended = not self.remedy_text or not said[-1:].isalnum() or not self.remedy_text[:1].isupper()
+        return f"{said}{'' if ended else '.'} {self.remedy_text}".strip()
 
     @property
     def next(self) -> tuple[Next, ...]:
@@ -110,6 +112,18 @@ class ConflictError(BadInputError):
     """The request contradicts what is kept already: another run under that key, an edited record, a changed packet."""
 
     code = "conflict"
+
+
+class NotAllowedError(BadInputError):
+    """A person's role in this store does not allow it."""
+
+    code = "not-allowed"
+
+    def __init__(self, name: str, role: str, needed: str) -> None:
+        change = Next(
+            "people-role", {"name": name, "role": needed}, "changes it, which is up to the operator of the store"
+        )
+        super().__init__(f"{name} is a {role} in this store, and this needs the role {needed}.", remedy=f"{change}.")
 
 
 class RuleError(BadInputError):

@@ -104,5 +104,5 @@ async def _asking_cases(engine: Engine, run: Record[AgentRun]) -> list[str]:
 async def take_answer(work: MessageWork) -> Json:
     """approval-decided: a person's scores become judgments."""
     decided = work.payload_as(payloads.ApprovalDecided)
-    speaking = work.engine.speaking(work.spoken_by(decided.decided_by))
+    speaking = work.engine.speaking(await work.spoken_by(decided.decided_by))
     return await _run_said(work, await take_decision(speaking, decided))

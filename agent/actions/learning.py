@@ -32,7 +32,7 @@ async def compare(work: MessageWork) -> Json:
 async def decide_version(work: MessageWork) -> Json:
     """approve-prompt-version: a decision is written down, or refused by HR2; the same message decides once."""
     request = work.payload_as(payload_of("approve-prompt-version")).request(approve_prompt_version.Request)
-    speaker = work.spoken_by(request.decided_by or "")
+    speaker = await work.spoken_by(request.decided_by or "")
     ident = f"approval:{text_digest(work.message.id)}"
     decided = await approve_prompt_version.run(work.engine, request, by=speaker, ident=ident)
     return {"approvalId": decided.approval.id, "decision": decided.approval.fields.decision}

@@ -60,6 +60,7 @@ OWN: Mapping[str, Access] = {
     "judge": Access("writes"),
     "label": Access("writes"),
     "judge-check": Access("writes", agreed=(JUDGE,)),
+    "label-user": Access("writes", agreed=(TARGET, JUDGE)),
     "agreement": Access("writes"),
     "accept": Access("writes"),
     "prompt use": Access("writes"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from minions_evals_mcp.domain.speaker import Speaker
+from minions_evals_mcp.domain.speaker import EDITOR, Role, Speaker, require_role
 from minions_evals_mcp.engine.people.persons import confirm_person, only_person, person_named, person_with_token
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations.engine import Engine
@@ -13,11 +13,18 @@ from minions_evals_mcp.settings import read_settings
 AS_A_PERSON = "set MINIONS_EVALS_PERSON_TOKEN to the token of `minions-evals people add NAME`, or use a terminal, where you are asked once"
 
 
-async def speaker_at(engine: Engine, by: str = "") -> Speaker:
+async def speaker_at(engine: Engine, by: str = "", *, needs: Role = EDITOR) -> Speaker:
     """Who is acting: `by` is the name that was given; without one, at a terminal, the only person whom the store knows.
 
-    Raises `BadInputError` for a token that is nobody's, or another person's than the one that was named.
+    Raises `BadInputError` for a token that is nobody's, or another person's than the one that was named, and `NotAllowedError` for a
+    person whose role does not include the one that the command needs.
     """
+    speaker = await _speaker_at(engine, by)
+    require_role(speaker, needs)
+    return speaker
+
+
+async def _speaker_at(engine: Engine, by: str) -> Speaker:
     token, name = read_settings().person_token, by.strip()
     if token is not None:
         return await _with_token(engine, token, name)
@@ -34,9 +41,9 @@ async def speaker_at(engine: Engine, by: str = "") -> Speaker:
     return await confirm_person(engine, name) if typed == name else Speaker(name=name)
 
 
-async def person_at(engine: Engine, by: str = "") -> Speaker:
-    """The person who is acting. raises `BadInputError` for an agent."""
-    speaker = await speaker_at(engine, by)
+async def person_at(engine: Engine, by: str = "", *, needs: Role = EDITOR) -> Speaker:
+    """The person who is acting; raises `BadInputError` for an agent, and as `speaker_at` does."""
+    speaker = await speaker_at(engine, by, needs=needs)
     if not speaker.is_person:
         raise BadInputError(
             "this takes a person's word, and no person is known to speak here.", remedy=f"To be one, {AS_A_PERSON}."

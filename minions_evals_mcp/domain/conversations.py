@@ -190,10 +190,25 @@ class PlayerCost(Value):
     cost_usd: Amount | None = 0.0
 
 
+class UserLabel(Value):
+    """A person's word on the player of a user: it did its part, or it spoiled the conversation. It goes before the user check's."""
+
+    sound: bool
+    reason: str
+    labelled_by: str
+
+    @property
+    def sentence(self) -> str:
+        """The word in a sentence."""
+        verdict = "did its part" if self.sound else "spoiled the conversation"
+        return f"the user {verdict}, says {self.labelled_by}: {self.reason}"
+
+
 class TalkFacts(Value):
     """How a conversation went, beside its messages: who played the user, why it ended, and the tool calls by turn.
 
-    `attempt` is 1 unless earlier ones were spoiled by the user. `faults` are what the user did wrong in this one.
+    `attempt` is 1 unless earlier ones were spoiled by the user. `faults` are what the user did wrong in this one, as the user check
+    found them; `label` is what a person says of it.
     """
 
     player: Player
@@ -202,6 +217,14 @@ class TalkFacts(Value):
     calls: Annotated[tuple[Count, ...], Field(strict=False)] = ()
     faults: Annotated[tuple[UserFault, ...], Field(strict=False, exclude_if=lambda faults: not faults)] = ()
     player_cost: Annotated[PlayerCost | None, _NONE] = None
+    label: Annotated[UserLabel | None, _NONE] = None
+
+    @property
+    def spoiled(self) -> str:
+        """How the user spoiled the conversation, in words; empty where it did its part. A person's word goes first."""
+        if self.label is not None:
+            return "" if self.label.sound else self.label.sentence
+        return f"{self.faults[0].kind} in {self.faults[0].sentence}" if self.faults else ""
 
 
 class Exchange(Value):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.errors import NotAllowedError
 
 AGENTS = "agent"
 """All agents are one speaker: without a token none can be told from another."""
 OPERATOR = "operator"
 """The source of what is saved by a command, a program or a file of whoever runs this machine."""
+Role = Literal["viewer", "judge", "editor"]
+"""What a person may do: read; also judge what waits for people; also run, change and decide. Each role has those before it."""
+ROLES: tuple[Role, ...] = get_args(Role)
+EDITOR: Role = "editor"
 
 
 class Speaker(Value):
@@ -19,10 +24,16 @@ class Speaker(Value):
     name: str = ""
     is_remote: bool = False
     """Speaks through a server, so is not known to be whoever runs commands here."""
+    role: Role = EDITOR
+    """What the store's operator lets this person do. Agents have no role: what they may do follows from the start of their server."""
 
     @property
     def is_person(self) -> bool:
         return self.kind == "human"
+
+    def may(self, needed: Role) -> bool:
+        """Whether this speaker's role includes that one."""
+        return ROLES.index(self.role) >= ROLES.index(needed)
 
     @property
     def identity(self) -> str:
@@ -39,6 +50,12 @@ AN_AGENT = Speaker.trusted()
 REMOTE_AGENT = Speaker.trusted(is_remote=True)
 
 
-def person(name: str) -> Speaker:
-    """The person of that name; only a door that has made sure of it may say so."""
-    return Speaker(kind="human", name=name)
+def person(name: str, role: Role = EDITOR) -> Speaker:
+    """The person of that name and role; only a door that has made sure of it may say so."""
+    return Speaker(kind="human", name=name, role=role)
+
+
+def require_role(speaker: Speaker, needed: Role) -> None:
+    """Raises `NotAllowedError` where a person's role does not include the one that is needed."""
+    if not speaker.may(needed):
+        raise NotAllowedError(speaker.name, speaker.role, needed)

@@ -7,8 +7,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, WithJsonSchema, model_validator
 
+from minions_evals_mcp.confined_paths import confined_path
 from minions_evals_mcp.domain.querying.queries import Query, Template
 from minions_evals_mcp.domain.values import Amount, Id, Json, Text, Unit, Value
+from minions_evals_mcp.errors import BadInputError
 
 Mode = Literal["mock", "replay", "record", "live"]
 ON_MISS = Literal["error", "nearest"]
@@ -31,21 +33,48 @@ class StateChange(Value):
     value: Template = None
 
 
+class FileChange(Value):
+    """One change of the world's folder: `write`, `append` to, or `remove` the file at `path`. `path` and `content` are templates."""
+
+    op: Literal["write", "append", "remove"]
+    path: Template
+    content: Template = ""
+
+
 class MockRule(Value):
     """One answer of a mocked tool. The first rule whose `when` holds answers.
 
     Queries and templates see `arguments`, `state` and `call` (the number of this call of the tool, from 1). `error` answers
     with a tool error in place of the result. The state is changed only by a rule that answers without an error.
+
+    In a world with a database, `select` is asked before `when`, which then sees its `rows`. `sql` are the statements of a rule
+    that answers: the result sees the `rows` of the last one, and how many rows were `changed`. In both, `:name` is the argument of
+    that name. In a world with a folder, `file` is a template of a path: `when` and the result see the content of that file as
+    `file`, null where there is none, and all paths as `files`. `writes` are the changes of a rule that answers.
     """
 
     when: Query | None = None
     result: Template = None
     error: Template = None
     changes: Annotated[tuple[StateChange, ...], Field(strict=False)] = ()
+    select: Annotated[Text | None, Field(exclude_if=lambda held: held is None)] = None
+    sql: Annotated[tuple[Text, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
+    file: Annotated[Template, Field(exclude_if=lambda held: held is None)] = None
+    writes: Annotated[tuple[FileChange, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
+
+    @property
+    def needs_database(self) -> bool:
+        """Whether it asks or changes a database."""
+        return self.select is not None or bool(self.sql)
+
+    @property
+    def needs_folder(self) -> bool:
+        """Whether it reads or changes files."""
+        return self.file is not None or bool(self.writes)
 
     @model_validator(mode="after")
     def _one_answer(self) -> Self:
-        if self.error is not None and (self.result is not None or self.changes):
+        if self.error is not None and (self.result is not None or self.changes or self.sql or self.writes):
             raise ValueError("error: a rule that answers with an error has no result and changes nothing")
         return self
 
@@ -92,6 +121,35 @@ class WorldServer(Value):
             raise ValueError(f"tape: mode {self.mode} needs the path of a tape")
         if len({tool.name for tool in self.tools}) < len(self.tools):
             raise ValueError("tools: a tool is listed twice")
+        return self
+
+
+class DatabaseState(Value):
+    """The SQLite database that mocked tools act on. `sql` is the script that makes it, `file` the path of a script or of a database."""
+
+    sql: Text | None = None
+    file: Text | None = None
+
+    @model_validator(mode="after")
+    def _is_made_in_one_way(self) -> Self:
+        if (self.sql is None) == (self.file is None):
+            raise ValueError("sql: give either sql or file")
+        return self
+
+
+class FolderState(Value):
+    """The folder that mocked tools act on: `files` with their contents, by path, over those that are copied from the folder `source`."""
+
+    files: dict[Text, str] = {}
+    source: Text | None = None
+
+    @model_validator(mode="after")
+    def _stays_within(self) -> Self:
+        for path in self.files:
+            try:
+                confined_path(path, field="files")
+            except BadInputError as error:
+                raise ValueError(error.message_text) from None
         return self
 
 
@@ -196,7 +254,8 @@ Sentences = Annotated[tuple[str, ...], Field(strict=False, exclude_if=lambda hel
 
 
 class WorldEvidence(Value):
-    """The end of a unit's world. `state` is the final state of its mocked servers.
+    """The end of a unit's world. `state` is the final state of its mocked servers, `database` a script that makes its database, and
+    `files` are those in its folder, with their contents (null where one is no text, or too long to be kept).
 
     `misses` are calls that no answer was at hand for, each with the nearest recorded call. `differences` are calls that the agent
     reports otherwise than they were made. `faults` are those that the agent met, with what it made of each; `attack` is the attack
@@ -205,6 +264,8 @@ class WorldEvidence(Value):
 
     world: Id
     state: Json
+    database: Annotated[str | None, Field(exclude_if=lambda held: held is None)] = None
+    files: Annotated[dict[str, str | None] | None, Field(exclude_if=lambda held: held is None)] = None
     misses: Sentences = ()
     differences: Sentences = ()
     faults: Annotated[tuple[FaultHandling, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()

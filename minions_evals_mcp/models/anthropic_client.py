@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Self
 
-import anyio
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
+from minions_evals_mcp.models.departure import departed_at, departures_of
 from minions_evals_mcp.models.faults import (
     AttemptFault,
     fault_of_connection,
@@ -141,7 +141,7 @@ class AnthropicClient(RetriedClient):
 
         self.provider = connection.provider
         self._errors = anthropic
-        web = anthropic.DefaultAioHttpClient(
+        web = departures_of(anthropic.DefaultAioHttpClient)(
             event_hooks=reply_hooks(connection.reply_bytes), verify=trusted_certificates(trust_env=True)
         )
         self._sdk = anthropic.AsyncAnthropic(
@@ -172,7 +172,6 @@ class AnthropicClient(RetriedClient):
             return fault_of_connection(error)
 
     async def _streamed(self, request: ModelRequest) -> Answered | AttemptFault:
-        sent_at = anyio.current_time()
         async with self._stream(
             model=request.model,
             max_tokens=request.max_tokens,
@@ -180,7 +179,7 @@ class AnthropicClient(RetriedClient):
             extra_body=_extra_body(request),
             stream=True,
         ) as response:
-            return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=sent_at)
+            return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=departed_at())
 
 
 def _body(request: ModelRequest) -> Json:
@@ -216,7 +215,11 @@ def _reply_of(message: _Message) -> Answered:
     if stop == "refusal":
         why = message.stop_details and message.stop_details.explanation
         return RefusedReply(*parts, value=value, explanation=why or "")
-    return Truncated(*parts, value=value) if stop in TRUNCATIONS else Completion(*parts, value=value)
+    if stop in TRUNCATIONS:
+        return Truncated(*parts, value=value)
+    blocks: list[JsonValue] = [block.model_dump(exclude_unset=True) for block in message.content]
+    sent_back: Json | None = None if value is None else {"role": "assistant", "content": blocks}
+    return Completion(*parts, value=value, message=sent_back)
 
 
 def _text(blocks: list[_Block]) -> str:

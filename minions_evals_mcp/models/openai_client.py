@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import anyio
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
 from minions_evals_mcp.domain.definitions import Json
@@ -12,6 +11,7 @@ from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
+from minions_evals_mcp.models.departure import departed_at, departures_of
 from minions_evals_mcp.models.faults import (
     AttemptFault,
     fault_of_connection,
@@ -157,7 +157,7 @@ def open_web(connection: ModelConnection) -> httpx2.AsyncClient:
     """Returns what the SDK sends by."""
     import openai  # noqa: PLC0415 - slow: imported at first use
 
-    return openai.DefaultAioHttpClient(
+    return departures_of(openai.DefaultAioHttpClient)(
         event_hooks=reply_hooks(connection.reply_bytes), verify=trusted_certificates(trust_env=True)
     )
 
@@ -210,7 +210,6 @@ class OpenAIClient(RetriedClient):
             return fault_of_connection(error)
 
     async def _streamed(self, request: ModelRequest) -> Answered | AttemptFault:
-        sent_at = anyio.current_time()
         async with self._stream(
             model=request.model,
             messages=[{"role": "user", "content": request.user}],
@@ -218,7 +217,7 @@ class OpenAIClient(RetriedClient):
             stream=True,
             stream_options={"include_usage": True},
         ) as response:
-            return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=sent_at)
+            return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=departed_at())
 
 
 def token_limit_names(base_url: str) -> tuple[str, ...]:
@@ -260,7 +259,7 @@ def _reply_of(chat: _Chat) -> Answered | AttemptFault:
         return Truncated(*parts, value=value, log_probs=log_probs)
     if message.content is None and value is None:
         return AttemptFault("malformed", "malformed reply: choices.0.message.content: no text")
-    return Completion(*parts, value=value, log_probs=log_probs)
+    return Completion(*parts, value=value, log_probs=log_probs, message=_sent_back(message))
 
 
 def _calls(message: _Message) -> JsonValue:
@@ -269,6 +268,12 @@ def _calls(message: _Message) -> JsonValue:
     if calls is None or not message.content:
         return calls
     return message.model_dump(mode="json", exclude_unset=True)
+
+
+def _sent_back(message: _Message) -> Json | None:
+    """The message that calls tools as it stands before their results; what else servers put into it, not all take back."""
+    calls = message.tool_calls
+    return {"role": "assistant", "content": message.content, "tool_calls": calls} if calls else None
 
 
 def _usage(tokens: _Tokens) -> TokenUsage:

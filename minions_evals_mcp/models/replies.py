@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.frozen_types import frozen_type
 
 FaultKind = Literal["rate-limited", "overloaded", "transient", "permanent", "malformed", "deadline", "empty"]
@@ -25,8 +26,9 @@ class TokenUsage:
 class _Spoken:
     """`latency_ms`, `first_token_ms` and `cost_usd` are those of the attempt that answered; `faults` is what the ones
     before it met. The first token's time is known where the reply was streamed and says something. `value` is what it says
-    where that is no text alone (calls of tools), `log_probs` the logarithm of each token's probability, where they were
-    asked for. `dropped`: the optional parameters that the endpoint refuses by name, and that were left out.
+    where that is no text alone (calls of tools), and `message` then the whole message, as its provider takes it back.
+    `log_probs` are the logarithms of each token's probability, where they were asked for. `dropped`: the optional parameters
+    that the endpoint refuses by name, and that were left out.
     """
 
     text: str
@@ -39,6 +41,7 @@ class _Spoken:
     faults: tuple[FaultKind, ...] = ()
     first_token_ms: float | None = None
     value: JsonValue = None
+    message: Json | None = None
     log_probs: tuple[float, ...] = ()
     dropped: tuple[str, ...] = ()
 

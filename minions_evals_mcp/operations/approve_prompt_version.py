@@ -84,9 +84,11 @@ class Answer:
 async def run(engine: Engine, request: Request, *, by: Speaker, ident: str | None = None) -> Answer:
     """The decision of whoever speaks; under an `ident` that is kept already the decision that stands there.
 
-    Raises `RuleError` (HR2) saying what is missing and what to do next, `NotFoundError` for an unknown version.
+    Raises `RuleError` (HR2) saying what is missing and what to do next, `NotFoundError` for an unknown version, `NotAllowedError` for
+    a person who only reads or judges.
     """
     from minions_evals_mcp.domain.results import Approval  # noqa: PLC0415  the engine, at the first call
+    from minions_evals_mcp.domain.speaker import EDITOR, require_role  # noqa: PLC0415  as above
     from minions_evals_mcp.engine.compare.approve_prompt_version import (  # noqa: PLC0415  as above
         ApprovalAsked,
         approve_prompt_version,
@@ -94,6 +96,7 @@ async def run(engine: Engine, request: Request, *, by: Speaker, ident: str | Non
     )
     from minions_evals_mcp.store import records  # noqa: PLC0415  as above
 
+    require_role(by, EDITOR)
     kept = None if ident is None else await engine.store.read(lambda db: records.get(db, ident, Approval))
     if kept is None:
         fields = request.model_dump(by_alias=False)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from minions_evals_mcp.judges.packets import Submission as Request
 
 if TYPE_CHECKING:
+    from minions_evals_mcp.domain.speaker import Speaker
     from minions_evals_mcp.engine.run.run_benchmark import Started
     from minions_evals_mcp.operations.engine import Engine
     from minions_evals_mcp.store.jobs import Job as Answer
 
-__all__ = ["GoingOn", "Request", "going_on", "run", "whole_run"]
+__all__ = ["GoingOn", "Request", "going_on", "run", "spoken_by", "whole_run"]
 
 
 class GoingOn(NamedTuple):
@@ -28,6 +29,14 @@ async def run(engine: Engine, request: Request) -> Answer:
     from minions_evals_mcp.engine.people.submit import submit_judgments  # noqa: PLC0415  the engine, at the first call
 
     return await submit_judgments(engine, request)
+
+
+async def spoken_by(engine: Engine, name: str) -> Speaker:
+    """The person of that name, whom an interface vouches for, with the role that the store knows."""
+    from minions_evals_mcp.domain.speaker import person  # noqa: PLC0415  as above
+    from minions_evals_mcp.engine.people.persons import person_named  # noqa: PLC0415  as above
+
+    return await person_named(engine, name) or person(name)
 
 
 async def whole_run(engine: Engine, job: Answer) -> Answer:

@@ -8,6 +8,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, cast
 
+from minions_evals_mcp.domain.speaker import EDITOR, Role
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
@@ -42,6 +44,7 @@ class Operation:
     `dry_run`: the module has `estimate`, which prices the request and runs nothing. At MCP `paged`: the caller chooses the length of
     its lists; `detailed`: and whether the answer is whole; `browsed`: and reads its list a page at a time; `timed`: the call does as
     much as fits its wait; `followed`: and waits for a run, a page of whose lists it shows.
+    `needs`: the role that a person must have in the store.
     """
 
     module: str
@@ -58,6 +61,7 @@ class Operation:
     timed: bool = False
     followed: bool = False
     callers: frozenset[Caller] = frozenset({"person", "agent"})
+    needs: Role = EDITOR
 
     def at(self, interface: Interface) -> Offer | str:
         """The operation at that interface, or the reason why it is not offered there."""
@@ -117,6 +121,7 @@ LIMITED: Mapping[Interface, Mapping[str, str]] = {
 
 _ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it is made of this request everywhere else"
 _KNOWN_SPEAKER = "the terminal, or the token of the call, identifies the person"
+_WHO_JUDGES = "who judges what is for the operator of a team's queue to say, at the command line"
 _NO_BENCHMARKS = "document 5 has no benchmarks"
 _OF_DOCUMENT_5: Mapping[str, str] = dict.fromkeys(
     ("judge", "target", "recorded", "trials", "fresh", "max_cost_usd", "max_seconds", "world", "faults"),
@@ -156,6 +161,7 @@ TABLE: Mapping[str, Operation] = {
         message="it is an answer from stored runs, and messages ask for work",
         graphql=_NO_BENCHMARKS,
         python=Offer("plan_benchmark"),
+        needs="viewer",
     ),
     "run_benchmark": Operation(
         "run_benchmark",
@@ -254,6 +260,14 @@ TABLE: Mapping[str, Operation] = {
         python="a person's command: a program runs it as one",
         callers=frozenset({"person"}),
     ),
+    "assign_judging": Operation(
+        "operator.assign_judging",
+        cli=Offer("people assign", names={"run_id": "RUN_ID", "people": "to"}),
+        mcp=_WHO_JUDGES,
+        message=_WHO_JUDGES,
+        graphql=_WHO_JUDGES,
+        python=_WHO_JUDGES,
+    ),
     "try_version": Operation(
         "try_version",
         cli=Offer("try-version", names={"benchmark_id": "ID", "version": "VERSION"}),
@@ -283,6 +297,7 @@ TABLE: Mapping[str, Operation] = {
         ),
         graphql=_NO_BENCHMARKS,
         python="`summarize_trend` and `what_changed` take the fields themselves",
+        needs="viewer",
         detailed=True,
     ),
     "classify_failure": Operation(
@@ -338,6 +353,7 @@ TABLE: Mapping[str, Operation] = {
         message="the reply to a message carries its run",
         graphql="document 5 has executions of test cases, no runs",
         python="`summarize` takes the run's id",
+        needs="viewer",
         followed=True,
     ),
     "cancel_run": Operation(
@@ -373,6 +389,16 @@ TABLE: Mapping[str, Operation] = {
         python="probes are of the operator's judge, and asked for at the command line",
         dry_run=True,
     ),
+    "label_user": Operation(
+        "operator.label_user",
+        cli=Offer("label-user", names={"run_id": "RUN_ID"}),
+        mcp=Offer("label_user"),
+        message="a person's word; a message is an agent's",
+        graphql=_NO_BENCHMARKS,
+        python="a person's word: a program speaks for none",
+        needs="judge",
+        callers=frozenset({"person"}),
+    ),
     "promote_failure": Operation(
         "promote_failure",
         cli=Offer("promote", names={"failure_id": "FAILURE"}),
@@ -402,6 +428,7 @@ TABLE: Mapping[str, Operation] = {
             left_out={
                 "max_cost_usd": "the operator's model reads at the command line",
                 "each": "one draft a kind fits a short answer; a host pays for every field",
+                "most_traces": "the newest 2,000 fit an answer",
             },
         ),
         message="whoever asks for drafts reads them; the agent accepts none",

@@ -9,6 +9,7 @@ from minions_evals_mcp.engine.ab_test.figures import BranchDifference, Ratio
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbBranch, AbTestResult
 from minions_evals_mcp.scoring.ab import Criterion
 from minions_evals_mcp.stats.intervals import Bounds
+from minions_evals_mcp.stats.skewed.quantiles import OpenBounds
 
 UNKNOWN = "–"
 EVIDENCE = {
@@ -53,9 +54,18 @@ def dollars(value: float | None) -> str:
     return UNKNOWN if value is None else f"${value:.6f}" if abs(value) < 0.01 else f"${value:,.4f}"
 
 
-def between(interval: Bounds | None, words: Words) -> str:
+def between(interval: OpenBounds | None, words: Words) -> str:
     """The 95 % interval of a figure; empty where it is not known."""
-    return "" if interval is None else f"{words(interval[0])} to {words(interval[1])}"
+    low, high = interval or (None, None)
+    if low is None or high is None:
+        return f"at least {words(low)}" if low is not None else f"at most {words(high)}" if high is not None else ""
+    return f"{words(low)} to {words(high)}"
+
+
+def typical(interval: OpenBounds | None, mean: float | None, words: Words) -> str:
+    """What stands beside a median: its interval, and the mean, which few slow or dear calls decide."""
+    parts = (between(interval, words), "" if mean is None else f"mean {words(mean)}")
+    return ", ".join(part for part in parts if part)
 
 
 def against(branch: AbBranch) -> str:

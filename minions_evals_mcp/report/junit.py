@@ -64,7 +64,13 @@ def _testcase(report: Report, case: ReportedCase) -> str:
     }
     if tried.latency_ms is not None:
         about["time"] = f"{tried.latency_ms / 1000:.3f}"
-    return f"<testcase{attributes(about)}>{_verdict(case)}</testcase>\n"
+    return f"<testcase{attributes(about)}>{_verdict(case)}{_cautions(case)}</testcase>\n"
+
+
+def _cautions(case: ReportedCase) -> str:
+    """What should have somebody look at the verdict, which a passed test shows, too."""
+    said = "\n".join(f"caution: {printable(caution, 500)}" for caution in case.either_trial.cautions)
+    return f"<system-out>{xml_text(said)}</system-out>" if said else ""
 
 
 def _verdict(case: ReportedCase) -> str:

@@ -74,7 +74,7 @@ def _show_changes(comparison: ComparisonSummary) -> None:
 
 
 def cost_line(change: CostChange) -> str:
-    """One cost in a line: the means without and with the subject, and the difference with its interval."""
+    """One cost in a line: medians and means without and with the subject, the ratio of a case and what it adds up to."""
     digits = 0 if change.unit == "tokens" else 4 if change.unit == "US dollars" else 2
     sure = "too few cases for an interval"
     if change.interval is not None:
@@ -82,8 +82,17 @@ def cost_line(change: CostChange) -> str:
         sure = f"95 %: {low:+,.{digits}f} to {high:+,.{digits}f}"
     return (
         f"{change.unit}: {change.without_subject:,.{digits}f} without, {change.with_subject:,.{digits}f} with,"
-        f" {change.delta:+,.{digits}f} a case ({sure}; {change.cases} cases)"
+        f" {change.delta:+,.{digits}f} a case ({sure}; {change.cases} cases){_typical(change, digits)}"
     )
+
+
+def _typical(change: CostChange, digits: int) -> str:
+    """The medians, and the ratio of a case with its interval: few dear cases decide a mean."""
+    if change.median_without is None or change.ratio is None or change.ratio_interval is None:
+        return ""
+    low, high = change.ratio_interval
+    medians = f"medians {change.median_without:,.{digits}f} and {change.median_with:,.{digits}f}"
+    return f"; {medians}, a case ×{change.ratio:.2f} (95 %: ×{low:.2f} to ×{high:.2f})"
 
 
 def trigger_lines(figures: TriggerFigures | None) -> list[str]:

@@ -25,6 +25,7 @@ Signs of full width count, which East Asian spreadsheets read like plain ones, a
 FIXED = (
     "testCaseId", "title", "trial", "status", "outcome", "score", "points", "possible", "before", "change", "failureType",
     "severity", "latencyMs", "costUsd", "testRunId", "inputs", "expected", "output", "rationale", "rootCause", "reason",
+    "cautions",
 )  # fmt: skip
 
 
@@ -65,6 +66,7 @@ def _cells(case: ReportedCase) -> list[object]:
         None if case.expected is None else canonical(case.expected), shown.text,
         "\n".join(f"{judgment.criterion_id}: {judgment.rationale}" for judgment in shown.judgments),
         cause.root_cause if cause is not None else None, shown.reason,
+        "\n".join(shown.cautions),
     ]  # fmt: skip
 
 

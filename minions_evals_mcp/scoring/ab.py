@@ -164,16 +164,6 @@ _MERITS: dict[Criterion, Callable[[Contender, _Best], Merits]] = {
 }
 
 
-def quantile(figures: Iterable[float | None], share: float) -> float | None:
-    """The figure below which that share of the known ones lies, interpolated; None where none is known."""
-    known = sorted(figure for figure in figures if figure is not None)
-    if not known:
-        return None
-    place = share * (len(known) - 1)
-    low = int(place)
-    return known[low] + (place - low) * (known[min(low + 1, len(known) - 1)] - known[low])
-
-
 def mean_known(figures: Iterable[float | None]) -> float | None:
     """The mean of the figures that are known; None where none is."""
     known = [figure for figure in figures if figure is not None]

@@ -19,6 +19,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult, InputRequiredResult
 
 from minions_evals_mcp.crashes import EXIT_CODE, run_out
+from minions_evals_mcp.domain.speaker import require_role
 from minions_evals_mcp.errors import EvalsError, NotFoundError, StoreError, ungrouped
 from minions_evals_mcp.presentation.next_steps import Terminal, in_terms
 from minions_evals_mcp.project import project_at
@@ -129,7 +130,9 @@ async def _carry_out(
     """The tool's function on the open engine; the module that holds it is imported at its first call."""
     engine = await session.engine()
     speaker = speaker_of(context)
-    engine = engine.speaking(speaker) if speaker.is_person else engine
+    if speaker.is_person:
+        require_role(speaker, CATALOGUE[name].needs)
+        engine = engine.speaking(speaker)
     call = Call(engine, await session.runs(), session.target, context.report_progress, context)
     try:
         result = await _done(call, name, request)

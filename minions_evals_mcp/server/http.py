@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import secrets
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import anyio
@@ -19,6 +17,7 @@ from starlette.routing import Route
 from minions_evals_mcp.bounded_connections import BoundedServer, ConnectionLimits, own_bounds
 from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
+from minions_evals_mcp.network_address import NetworkAddress, bound, read_address
 from minions_evals_mcp.server.card import register_card
 from minions_evals_mcp.server.edge.guard import EvalsServer
 from minions_evals_mcp.server.edge.logs import log
@@ -38,23 +37,15 @@ SHORTEST_TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """The address at which the server listens, under which names it may be called, and the token that a caller must bring."""
+class Door(NetworkAddress):
+    """The address at which the server listens, and the token that a caller must bring."""
 
-    host: str
-    port: int
-    allowed_hosts: tuple[str, ...] = ()
     token: str | None = None
-
-    @property
-    def is_loopback(self) -> bool:
-        """Returns whether only this machine can call."""
-        return self.host == "localhost" or _is_loopback(self.host)
 
     @property
     def url(self) -> str:
         """The address to give to a host."""
-        return f"http://{_bracketed(self.host)}:{self.port}{PATH}"
+        return f"http://{self.authority}{PATH}"
 
     @property
     def public_url(self) -> str:
@@ -62,26 +53,21 @@ class Door:
         return f"https://{self.allowed_hosts[0]}{PATH}" if self.allowed_hosts and not self.is_loopback else self.url
 
     def security(self) -> TransportSecuritySettings:
-        """The `Host` and `Origin` headers that are answered: no other site's page can reach the server through a browser."""
-        own = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", _bracketed(self.host))}
-        named = {host for name in self.allowed_hosts for host in (name, f"{name}:{self.port}")}
-        hosts = named if not self.is_loopback else own | named
-        origins = {f"http://{name}" for name in hosts} | {f"https://{name}" for name in named}
+        """The `Host` and `Origin` headers that are answered."""
+        origins = {f"http://{name}" for name in self.hosts} | {f"https://{name}" for name in self.named_hosts}
         return TransportSecuritySettings(
-            enable_dns_rebinding_protection=True, allowed_hosts=sorted(hosts), allowed_origins=sorted(origins)
+            enable_dns_rebinding_protection=True, allowed_hosts=sorted(self.hosts), allowed_origins=sorted(origins)
         )
 
 
 def read_door(address: str, *, allowed_hosts: Sequence[str], token: str | None) -> Door:
     """The door at `HOST:PORT`; raises `BadInputError` for one that would stand open to a network."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65_535:
-        raise BadInputError(f"--http is {address!r}.", remedy="Use HOST:PORT, such as 127.0.0.1:8765.")
+    read = read_address(address, allowed_hosts=tuple(allowed_hosts))
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise BadInputError(
             f"MINIONS_EVALS_HTTP_TOKEN has {len(token)} characters.", remedy=f"Use {SHORTEST_TOKEN} or more, at random."
         )
-    door = Door(host.strip("[]"), int(port), tuple(allowed_hosts), token)
+    door = Door(read.host, read.port, read.allowed_hosts, token)
     if door.is_loopback:
         return door
     missing = [
@@ -94,21 +80,10 @@ def read_door(address: str, *, allowed_hosts: Sequence[str], token: str | None) 
     ]
     if missing:
         raise BadInputError(
-            f"{host} can be reached from other machines.",
+            f"{door.host} can be reached from other machines.",
             remedy=f"Set {' and '.join(missing)}, or listen on 127.0.0.1.",
         )
     return door
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 class Bearer:
@@ -151,7 +126,7 @@ class Bearer:
             return False
         if speaker is None:
             return False
-        scope.setdefault("state", {})[PERSON_STATE] = speaker.name
+        scope.setdefault("state", {})[PERSON_STATE] = speaker
         return True
 
 
@@ -212,18 +187,6 @@ async def _metrics(session: ServerSession) -> Response:
         return JSONResponse({"status": "unavailable", "code": error.code}, 503)
 
 
-def listening(door: Door) -> socket.socket:
-    """The bound socket; raises `BadInputError` where the address cannot be had."""
-    family = socket.AF_INET6 if ":" in door.host else socket.AF_INET
-    try:
-        return socket.create_server((door.host, door.port), family=family)
-    except OSError as error:
-        raise BadInputError(
-            f"cannot listen on {door.host}:{door.port}: {error.strerror or error}.",
-            remedy="Choose another --http address.",
-        ) from None
-
-
 class HttpServer(BoundedServer):
     """The server behind its door."""
 
@@ -233,8 +196,8 @@ class HttpServer(BoundedServer):
 
 def serve_http(server: EvalsServer, session: ServerSession, door: Door, *, with_graphql: bool = False) -> None:
     """Serves until the process is told to end."""
-    with listening(door) as bound:
-        door = replace(door, port=bound.getsockname()[1])  # it may have been any free one
+    with bound(door) as listening:
+        door = replace(door, port=listening.getsockname()[1])  # it may have been any free one
         log().warning("serving-http", url=door.url)
         app = http_app(server, session, door, with_graphql=with_graphql)
-        anyio.run(HttpServer(app, own_bounds()).serve, [bound])
+        anyio.run(HttpServer(app, own_bounds()).serve, [listening])

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from minions_evals_mcp.domain.speaker import AGENTS
+from minions_evals_mcp.domain.speaker import AGENTS, EDITOR, Role, Speaker, person
 from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
@@ -19,12 +19,13 @@ class Person:
     name: str
     has_token: bool
     since: datetime
+    role: Role = EDITOR
 
 
 def people(db: Db) -> list[Person]:
     """All people whom the store knows, in the order in which they came."""
-    rows = db.execute("SELECT name, token_hash, created_at FROM person WHERE removed_at IS NULL ORDER BY seq")
-    return [Person(name, hashed is not None, from_millis(at)) for name, hashed, at in rows]
+    rows = db.execute("SELECT name, token_hash, created_at, role FROM person WHERE removed_at IS NULL ORDER BY seq")
+    return [Person(name, hashed is not None, from_millis(at), role) for name, hashed, at, role in rows]
 
 
 def is_person(db: Db, name: str) -> bool:
@@ -33,20 +34,30 @@ def is_person(db: Db, name: str) -> bool:
     return any(person.name.casefold() == sought for person in people(db))
 
 
-def named_by_hash(db: Db, token_hash: str) -> str | None:
-    """The name of the person whose token has that hash."""
-    row = db.execute("SELECT name FROM person WHERE token_hash = ? AND removed_at IS NULL", (token_hash,)).fetchone()
-    return None if row is None else row[0]
+def named_by_hash(db: Db, token_hash: str) -> Speaker | None:
+    """The person whose token has that hash."""
+    sought = "SELECT name, role FROM person WHERE token_hash = ? AND removed_at IS NULL"
+    row = db.execute(sought, (token_hash,)).fetchone()
+    return None if row is None else person(*row)
 
 
-def save_person(db: Db, name: str, token_hash: str | None, *, at: datetime) -> None:
+def save_person(db: Db, name: str, token_hash: str | None, *, at: datetime, role: Role = EDITOR) -> None:
     """Keeps a person; one who is known already gets the new token in place of the old."""
     known = db.execute("SELECT 1 FROM person WHERE name = ? AND removed_at IS NULL", (name,)).fetchone()
     if known is None:
-        values = (name, token_hash, to_millis(at))
-        db.execute("INSERT INTO person (name, token_hash, created_at) VALUES (?, ?, ?)", values)
+        values = (name, token_hash, to_millis(at), role)
+        db.execute("INSERT INTO person (name, token_hash, created_at, role) VALUES (?, ?, ?, ?)", values)
     elif token_hash is not None:
         db.execute("UPDATE person SET token_hash = ? WHERE name = ? AND removed_at IS NULL", (token_hash, name))
+
+
+def set_role(db: Db, name: str, role: Role) -> Role | None:
+    """Gives a person that role; the role that they had, None where nobody is known by that name."""
+    row = db.execute("SELECT role FROM person WHERE name = ? AND removed_at IS NULL", (name,)).fetchone()
+    if row is None:
+        return None
+    db.execute("UPDATE person SET role = ? WHERE name = ? AND removed_at IS NULL", (role, name))
+    return row[0]
 
 
 def remove_person(db: Db, name: str, *, at: datetime) -> bool:

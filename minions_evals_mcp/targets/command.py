@@ -7,7 +7,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
@@ -178,9 +178,9 @@ class CommandTarget:
                 remedy="Name one on your PATH, or with its folder; a shell is named as well: command:sh -c '…'.",
             )
 
-    def in_world(self, world: UnitInWorld) -> CommandTarget:
+    def in_world(self, world: UnitInWorld) -> AbstractAsyncContextManager[CommandTarget]:
         """The same program, pointed at that world."""
-        return replace(self, world=world)
+        return nullcontext(replace(self, world=world))
 
     def _run(self) -> Sequence[str]:
         """The program with its arguments."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Literal, TypeVar, cast
 
 import jmespath
@@ -104,11 +106,19 @@ def names_in(template: JsonValue) -> frozenset[str]:
     return frozenset(name.partition(".")[0] for name in PLACE.findall(canonical(template)))
 
 
-def sent(template: JsonValue, inputs: Json, version: Record[PromptVersion] | None) -> JsonValue:
-    """The JSON that the application is sent; raises `BadInputError` for a name that the case lacks."""
+def sent(
+    template: JsonValue,
+    inputs: Json,
+    version: Record[PromptVersion] | None,
+    more: Mapping[str, JsonValue] = MappingProxyType({}),
+) -> JsonValue:
+    """The JSON that the application is sent; raises `BadInputError` for a name that the case lacks.
+
+    `more` are names that a template may hold besides, before those of the case.
+    """
     if template is None:
         return inputs if version is None else inputs | _of_version(version, inputs)
-    return _filled(template, names_of(inputs, version))
+    return _filled(template, {**names_of(inputs, version), **more})
 
 
 def names_of(inputs: Json, version: Record[PromptVersion] | None) -> Json:

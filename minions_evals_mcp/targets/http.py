@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 from urllib.parse import quote, urljoin, urlsplit
@@ -24,7 +24,8 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.certificates import trusted_certificates
-from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, origin, same_host
+from minions_evals_mcp.models.departure import Departure, departing
+from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, is_loopback, origin, same_host
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.exchange import (
@@ -41,6 +42,11 @@ from minions_evals_mcp.targets.exchange import (
 if TYPE_CHECKING:
     import httpx2
 
+    from minions_evals_mcp.world.units import UnitInWorld
+
+WORLD_HEADER = "minions-evals-world-mcp-config"
+"""The header with the configuration of a world's tool servers, `{"mcpServers": …}`."""
+WORLD_PLACE = re.compile(r"\{\{\s*(world\.[^{}\s]+)\s*\}\}")
 MOST_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 KEEPING = frozenset({307, 308})
@@ -177,14 +183,18 @@ class Answered:
         return TargetErrored(f"HTTP {self.status}: {message}", fatal=self.status in FATAL, unanswered=unanswered)
 
 
-async def fetched(web: ApplicationConnections, question: HttpQuestion) -> bytes | TargetErrored:
+async def fetched(
+    web: ApplicationConnections, question: HttpQuestion, departure: Departure | None = None
+) -> bytes | TargetErrored:
     """The body of the answer, or why there is none; a status outside 2xx is an error."""
-    answer = await answered(web, question)
+    answer = await answered(web, question, departure)
     answer = answer.unless_refused() if isinstance(answer, Answered) else answer
     return answer.body if isinstance(answer, Answered) else answer
 
 
-async def answered(web: ApplicationConnections, question: HttpQuestion) -> Answered | TargetErrored:
+async def answered(
+    web: ApplicationConnections, question: HttpQuestion, departure: Departure | None = None
+) -> Answered | TargetErrored:
     """The answer, of whatever status, or why there is none. Redirects are followed on the same host only.
 
     It may take forever: the caller sets the limit.
@@ -193,7 +203,7 @@ async def answered(web: ApplicationConnections, question: HttpQuestion) -> Answe
 
     for _ in range(MOST_REDIRECTS + 1):
         try:
-            answer = await _once(web.client(), question)
+            answer = await _once(web.client(), question, departure)
         except httpx2.TransportError as error:
             message = str(error) or type(error).__name__
             return TargetErrored(f"no connection to {origin(question.url)}: {message}", unanswered=True)
@@ -205,12 +215,17 @@ async def answered(web: ApplicationConnections, question: HttpQuestion) -> Answe
     return TargetErrored(f"{origin(question.url)} redirects more than {MOST_REDIRECTS} times")
 
 
-async def _once(client: httpx2.AsyncClient, question: HttpQuestion) -> Answered | HttpQuestion | TargetErrored:
+async def _once(
+    client: httpx2.AsyncClient, question: HttpQuestion, departure: Departure | None
+) -> Answered | HttpQuestion | TargetErrored:
     """The answer, or the question that a redirect leads to."""
     headers = {"accept": "application/json, text/plain;q=0.9, */*;q=0.5", **question.headers}
     if question.json is not None:
         headers = {"content-type": "application/json", **headers}
-    async with client.stream(question.method, question.url, headers=headers, content=question.body) as answer:
+    traced = {} if departure is None else {"trace": departure.heard}
+    async with client.stream(
+        question.method, question.url, headers=headers, content=question.body, extensions=traced
+    ) as answer:
         status = answer.status_code
         if status in REDIRECTS:
             return _redirected(question, status, answer.headers.get("location", ""))
@@ -235,12 +250,31 @@ def _redirected(question: HttpQuestion, status: int, location: str) -> HttpQuest
 
 @frozen_type
 class HttpTarget:
-    """An application of the user's at an address. `secrets` are the headers whose values the environment held."""
+    """An application of the user's at an address. `secrets` are the headers whose values the environment held.
+
+    In a world it is told of the tool servers by the header `WORLD_HEADER`, and by what `world` stands for in the template of
+    its input, in its headers and its address.
+    """
 
     settings: HttpSettings
     web: ApplicationConnections
     deadline_s: float
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    world: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+    @asynccontextmanager
+    async def in_world(self, world: UnitInWorld) -> AsyncGenerator[HttpTarget]:
+        """The same application, told where the tool servers of that world are; they answer as long as this lasts."""
+        host = urlsplit(self.settings.url).hostname or ""
+        if not is_loopback(host):
+            raise BadInputError(
+                f"the servers of the world {world.record.id} answer on this machine only, and {host} is another.",
+                remedy="Run the application here, as a target at 127.0.0.1.",
+            )
+        from minions_evals_mcp.world.reaching import served_over_http  # noqa: PLC0415  few cases have a world
+
+        async with served_over_http(world.session) as addresses:
+            yield replace(self, world=_told_of(addresses))
 
     def digest(self) -> str:
         """The digest of the settings, with the names of the secrets only: the application's code is the user's to version."""
@@ -267,22 +301,32 @@ class HttpTarget:
     ) -> Observed | TargetErrored:
         """Returns what the application answered; at the limit it is given up."""
         settings = self.settings
-        body = None if settings.method == "GET" else sent(settings.input, inputs, version)
-        url = _filled_address(settings.url, inputs, version)
-        question = HttpQuestion(settings.method, url, {**settings.headers, **self.secrets}, body)
+        body = None if settings.method == "GET" else sent(settings.input, inputs, version, self.world)
+        url = _filled_address(settings.url, inputs, version, self.world)
+        question = HttpQuestion(settings.method, url, {**self._headers(), **self.secrets}, body)
         exchange = asking(
             settings.name, version, timeout_ms=timeout_ms, deadline_s=settings.timeout_seconds or self.deadline_s
         )
         content: bytes | TargetErrored | None = None
-        started = time.perf_counter()
-        with anyio.move_on_after(exchange.limit_s):
-            content = await fetched(self.web, question)
-        latency_ms = (time.perf_counter() - started) * 1000
+        self.web.client()  # made before the clock starts
+        with departing() as departure, anyio.move_on_after(exchange.limit_s):
+            content = await fetched(self.web, question, departure)
+        latency_ms = (anyio.current_time() - departure.at) * 1000
         if content is None:
             return exchange.too_late(latency_ms)
         if isinstance(content, TargetErrored):
             return replace(content, reason=f"{settings.name}: {content.reason}")
         return exchange.answered(content, settings, latency_ms=latency_ms)
+
+    def _headers(self) -> dict[str, str]:
+        """The headers with what they tell of a world."""
+        headers = {
+            name: WORLD_PLACE.sub(lambda place: value_text(looked_up(place.group(1), dict(self.world))), value)
+            for name, value in self.settings.headers.items()
+        }
+        if not self.world:
+            return headers
+        return {WORLD_HEADER: value_text(looked_up("world.mcp_config", dict(self.world))), **headers}
 
     async def answer_in(
         self, spoken: Spoken, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
@@ -291,11 +335,20 @@ class HttpTarget:
         return await self.produce({**inputs, **spoken.told()}, version, timeout_ms=timeout_ms)
 
 
-def _filled_address(url: str, inputs: Json, version: Record[PromptVersion] | None) -> str:
+def _told_of(addresses: Mapping[str, str]) -> Json:
+    """The names that tell of a world's servers: their configuration, their addresses, and that of an only one."""
+    config: Json = {"mcpServers": {name: {"type": "http", "url": url} for name, url in addresses.items()}}
+    told: Json = {"mcp_config": config, "mcpConfig": config, "urls": dict[str, JsonValue](addresses)}
+    return {"world": told if len(addresses) > 1 else {**told, "url": next(iter(addresses.values()))}}
+
+
+def _filled_address(
+    url: str, inputs: Json, version: Record[PromptVersion] | None, more: Mapping[str, JsonValue]
+) -> str:
     """The address with its places filled; a value can neither leave its segment nor name another host."""
     if PLACE.search(url) is None:
         return url
-    names = names_of(inputs, version)
+    names = {**names_of(inputs, version), **more}
     return PLACE.sub(lambda place: _segment(place.group(1), names), url)
 
 

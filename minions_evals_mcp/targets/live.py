@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, assert_never, runtime_checkable
 
 from pydantic import ConfigDict, JsonValue, TypeAdapter
@@ -21,9 +24,12 @@ from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.targets.conversation import PromptTurns, chat_request
 
 if TYPE_CHECKING:
+    from minions_evals_mcp.world.reaching import WorldTools
     from minions_evals_mcp.world.units import UnitInWorld
 
 MAX_TOKENS = 2048
+SAID = "said"
+"""What a model in a world remembers of a conversation: all messages, with its calls of tools."""
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(defer_build=True))
 
 
@@ -50,8 +56,8 @@ class Target(Protocol):
 class ActsInWorlds(Protocol):
     """A target that can be pointed at the tool servers of a world."""
 
-    def in_world(self, world: UnitInWorld) -> Target:
-        """The same target, pointed at that world."""
+    def in_world(self, world: UnitInWorld) -> AbstractAsyncContextManager[Target]:
+        """The same target, pointed at that world for as long as this lasts."""
         ...
 
 
@@ -68,11 +74,25 @@ class Converses(Protocol):
 
 @frozen_type
 class ModelTarget:
-    """A prompt version rendered with the inputs and sent to a model; without one, the inputs' text is sent as it is."""
+    """A prompt version rendered with the inputs and sent to a model; without one, the inputs' text is sent as it is.
+
+    In a world it has `tools`, and its calls are carried out.
+    """
 
     client: ModelClient
     model: str
     deadline_s: float
+    tools: WorldTools | None = None
+
+    @asynccontextmanager
+    async def in_world(self, world: UnitInWorld) -> AsyncGenerator[ModelTarget]:
+        """The same model, with the tools of that world."""
+        from minions_evals_mcp.targets.tool_loop import vet_acting  # noqa: PLC0415  few cases have a world
+        from minions_evals_mcp.world.reaching import tools_for_model  # noqa: PLC0415  as above
+
+        vet_acting(self.client.provider, self.model)
+        async with tools_for_model(world.session) as tools:
+            yield replace(self, tools=tools)
 
     @property
     def takes_version(self) -> bool:
@@ -93,6 +113,9 @@ class ModelTarget:
     ) -> Observed | TargetErrored:
         """The model's reply as an output record with the key `output`."""
         prompt = output_text(inputs) if version is None else version_text(version.fields, inputs)
+        if self.tools is not None:
+            seen, _ = await self._acted("", [{"role": "user", "content": prompt}], version, timeout_ms)
+            return seen
         request = ModelRequest(
             model=self.model, system=None, user=prompt, max_tokens=MAX_TOKENS, schema=None, params={}
         )
@@ -103,6 +126,12 @@ class ModelTarget:
     ) -> Observed | TargetErrored:
         """The model's reply to the conversation; the rendered version, else the inputs' text, is the system's part."""
         system = version_text(version.fields, inputs) if version else output_text(inputs) if inputs else ""
+        if self.tools is not None:
+            before = spoken.session.get(SAID)  # with the calls of earlier turns and their results
+            messages = [*before, spoken.messages[-1]] if isinstance(before, list) else [*spoken.messages]
+            seen, said = await self._acted(system, messages, version, timeout_ms)
+            spoken.session[SAID] = [*said]
+            return seen
         parts: tuple[Json, ...] = ({"role": "system", "content": system},) if system else ()
         turns = PromptTurns((*parts, *spoken.messages))
         request = chat_request(self.client.provider, self.model, turns, MAX_TOKENS, {})
@@ -116,6 +145,24 @@ class ModelTarget:
         ref = None if version is None else version.id
         reply = await self.client.complete(request, deadline_s=deadline_s)
         return seen_in(reply, self.name, ref, timeout_ms=timeout_ms)
+
+    async def _acted(
+        self, system: str, messages: Sequence[JsonValue], version: Record[PromptVersion] | None, timeout_ms: int | None
+    ) -> tuple[Observed | TargetErrored, tuple[Json, ...]]:
+        """The last reply of a model that acts on its world, and all that was said."""
+        from minions_evals_mcp.targets.tool_loop import ToolLoop  # noqa: PLC0415  few cases have a world
+
+        assert self.tools is not None
+        loop = ToolLoop(self.client, self.model, self.tools, MAX_TOKENS, self.deadline_s)
+        said = [message for message in messages if isinstance(message, dict)]
+        end = await loop.held(system, said, timeout_ms=timeout_ms)
+        ref = None if version is None else version.id
+        seen = seen_in(end.reply, self.name, ref, timeout_ms=timeout_ms)
+        if isinstance(seen, Observed) and end.broken_off is not None:
+            # Its last reply only calls tools: it has not answered.
+            over = None if seen.timed_out else end.broken_off
+            seen = seen.model_copy(update={"output": {}, "tool_calls": None, "agent_error": over})
+        return seen, end.messages
 
 
 def seen_in(reply: Reply, name: str, ref: str | None, *, timeout_ms: int | None) -> Observed | TargetErrored:

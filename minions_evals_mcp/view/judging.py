@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import urlencode
 
 from pydantic import ValidationError
@@ -13,7 +14,7 @@ from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.agreement import NothingAgreedError, judges_agreement
 from minions_evals_mcp.engine.people.draws import DRAWN, draw_labels
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, JudgeQuestion, hand_in, next_question, question_of
-from minions_evals_mcp.errors import BusyError, ConflictError, InvalidRecordError, RuleError
+from minions_evals_mcp.errors import BusyError, ConflictError, InvalidRecordError, NotAllowedError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.rationales import weakness
 from minions_evals_mcp.judges.task import Criterion
@@ -25,12 +26,11 @@ from minions_evals_mcp.view.rendering import rendered
 
 async def question(request: Request) -> Response:
     """The next output that waits for a person; with `run` of that run, with `after` the one after that packet."""
-    run_id = named(request, "run") or None
-    question_page = await next_question(engine_of(request), run_id=run_id, after=named(request, "after"), plays=True)
-    if question_page.question is None and question_page.user is None and named(request, "after"):
-        question_page = await next_question(
-            engine_of(request), run_id=run_id, plays=True
-        )  # what was skipped comes again
+    run_id, (speaker, _) = named(request, "run") or None, await person_of(request, {})
+    asking = partial(next_question, engine_of(request), run_id=run_id, plays=True, person=speaker and speaker.name)
+    question_page = await asking(after=named(request, "after"))
+    if question_page.place is None and named(request, "after"):
+        question_page = await asking()  # what was skipped comes again
     if question_page.user is not None:
         return play_form(question_page.user, request, run=run_id, just_kept=named(request, "kept"))
     store = engine_of(request).config.named_db
@@ -59,10 +59,10 @@ async def judged(request: Request) -> Response:
         wrong["personToken"] = "A person judges here: give your token (minions-evals people add NAME prints one)."
     if not wrong and speaker is not None:
         try:
-            await hand_in(engine, run_id, digest, judgments, judged_by=speaker.name)
+            await hand_in(engine, run_id, digest, judgments, by=speaker)
         except ConflictError:
             return rendered("judged_already", status=409, run=run, after=digest)
-        except (InvalidRecordError, RuleError, BusyError) as error:
+        except (InvalidRecordError, NotAllowedError, RuleError, BusyError) as error:
             wrong = {"": f"Nothing was kept: {error}"}
     if wrong:
         return _form(packet, request, run=run, form=form, wrong=wrong, status=400)
@@ -81,7 +81,12 @@ async def agreement(request: Request) -> Response:
     except NothingAgreedError as error:
         subject = error.benchmark
         return rendered(
-            "nothing_agreed", ident=subject.id, title=subject.title, modelled=error.judged_by_model, drawn=DRAWN
+            "nothing_agreed",
+            ident=subject.id,
+            title=subject.title,
+            modelled=error.judged_by_model,
+            drawn=DRAWN,
+            user_check=error.user_check,
         )
     return rendered("agreement", found=figures, drawn=DRAWN, store=engine.config.named_db)
 

@@ -11,7 +11,8 @@ from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.view.signed_in import SignedIn
+from minions_evals_mcp.view.entrance.signed_in import SignedIn
+from minions_evals_mcp.view.entrance.visitors import visitor
 
 MOST_BYTES = 2_000_000
 MOST_FIELDS = 200
@@ -19,10 +20,10 @@ LAST_PAGE = 1_000_000
 
 
 def engine_of(request: Request) -> Engine:
-    """The engine behind the page."""
-    engine = request.app.state.engine
+    """The engine behind the page, spoken through by whoever signed in."""
+    engine, person = request.app.state.engine, visitor()
     assert isinstance(engine, Engine)
-    return engine
+    return engine if person is None else engine.speaking(person)
 
 
 def signed_in(request: Request) -> SignedIn:

@@ -25,6 +25,7 @@ from minions_evals_mcp.report.plain import printable, revealed, sentence_case
 from minions_evals_mcp.scoring.classification.classify import KNOWN_FROM
 from minions_evals_mcp.scoring.word_diff import word_diff
 from minions_evals_mcp.view import rich_output
+from minions_evals_mcp.view.entrance.visitors import may, visitor
 
 REST = Markup("<!-- the rest -->")
 LONG = 50_000
@@ -48,7 +49,7 @@ def _templates() -> Environment:
     template_globals: dict[str, object] = {
         "words": sentences, "verdicts": verdict_words, "share": sentences.fraction, "rest": REST, "marks": marks, "changes": changes,
         "in_store": in_store, "failure_types": FAILURE_TYPES, "timeline": timeline, "word_diff": word_diff,
-        "rich": rich_output, "KNOWN_FROM": KNOWN_FROM,
+        "rich": rich_output, "KNOWN_FROM": KNOWN_FROM, "may": may, "visitor": visitor,
     }  # fmt: skip
     environment.globals.update(template_globals)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
     return environment

@@ -19,7 +19,7 @@ def main() -> None:
     folder, name = sys.argv[1:]
     clock = partial(datetime.now, UTC)  # noqa: TID251  the composition root of this process
     try:
-        anyio.run(partial(serve, WorldSession(Path(folder), clock=clock), name, clock=clock))
+        anyio.run(partial(serve, WorldSession(Path(folder), clock=clock), name))
     except EvalsError as error:
         sys.exit(f"Error: {error}")
 

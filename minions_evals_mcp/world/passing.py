@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,11 +26,13 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.known_secrets import remember, remember_named
 from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.world.calls import CallAnswer, WorldCall
+from minions_evals_mcp.world.holdings import Holdings
 from minions_evals_mcp.world.sessions import Clock
 from minions_evals_mcp.world.tapes import TapedCall, TapeHead, call_line, head_line, read_tape
 
 _KEEPER = Path(__file__).parents[1] / "sandbox" / "keeper.py"
 NO_PIPE = "-1"
+_PLACE = re.compile(r"\{\{\s*world\.(folder|database)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +93,29 @@ class TapeWriter:
 
 
 @asynccontextmanager
-async def real_server(name: str, server: WorldServer, base: Path, *, clock: Clock) -> AsyncGenerator[RealServer]:
-    """The real server, started for as long as this lasts; with the process that started it, it ends however that ends."""
+async def real_server(
+    name: str, server: WorldServer, base: Path, *, clock: Clock, holdings: Holdings | None = None
+) -> AsyncGenerator[RealServer]:
+    """The real server, started for as long as this lasts; with the process that started it, it ends however that ends.
+
+    In its command `{{world.folder}}` and `{{world.database}}` are the unit's own copies.
+    """
     environment = child_environment()
     remember_named(environment)
     remember(environment.get(variable) for variable in server.env)
     given = {variable: environment[variable] for variable in server.env if variable in environment}
-    kept = ["-I", "-S", str(_KEEPER), str(os.getpid()), NO_PIPE, "", *server.run]
+    run = _filled(name, server.run, holdings)
+    kept = ["-I", "-S", str(_KEEPER), str(os.getpid()), NO_PIPE, "", *run]
     windows = sys.platform == "win32"
     program = StdioServerParameters(
-        command=server.run[0] if windows else sys.executable,
-        args=[*server.run[1:]] if windows else kept,
+        command=run[0] if windows else sys.executable,
+        args=[*run[1:]] if windows else kept,
         env=given,
         cwd=base,
     )
     writer: TapeWriter | None = None
     async with Client(program) as client:
-        tools = await _all_tools(client)
+        tools = await all_tools(client)
         try:
             if server.mode == "record":
                 head = _head(client, name, tools, clock)
@@ -116,6 +125,23 @@ async def real_server(name: str, server: WorldServer, base: Path, *, clock: Cloc
         finally:
             if writer is not None:
                 writer.close()
+
+
+def _filled(name: str, run: Sequence[str], holdings: Holdings | None) -> list[str]:
+    places = {
+        "folder": None if holdings is None else holdings.files,
+        "database": None if holdings is None else holdings.database,
+    }
+
+    def place(found: re.Match[str]) -> str:
+        path = places[found[1]]
+        if path is None:
+            raise BadInputError(
+                f"{name}: its command names {found[0]}, and the world has no {found[1]}.", remedy="Give it one."
+            )
+        return str(path)
+
+    return [_PLACE.sub(place, part) for part in run]
 
 
 async def changed_tools(name: str, server: WorldServer, base: Path, head: TapeHead, *, clock: Clock) -> list[str]:
@@ -139,7 +165,8 @@ def _parts(before: Json, now: Json) -> str:
     return ", ".join(sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)))
 
 
-async def _all_tools(client: Client) -> tuple[Tool, ...]:
+async def all_tools(client: Client) -> tuple[Tool, ...]:
+    """The tools that the server lists, page by page."""
     tools: list[Tool] = []
     cursor: str | None = None
     while True:

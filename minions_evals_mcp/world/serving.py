@@ -20,7 +20,7 @@ from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.world.attacking import HONEYPOT_TEXT, in_description
 from minions_evals_mcp.world.calls import WorldCall
 from minions_evals_mcp.world.passing import RealServer, real_server
-from minions_evals_mcp.world.sessions import Clock, WorldSession
+from minions_evals_mcp.world.sessions import WorldSession
 
 LOOPBACK, CLOSING_S = "127.0.0.1", 1
 UNKNOWN_TOOL = types.INVALID_PARAMS
@@ -77,24 +77,22 @@ def _own_tools(session: WorldSession, name: str, real: RealServer | None) -> lis
     ]
 
 
-async def serve(session: WorldSession, name: str, *, clock: Clock) -> None:
+async def serve(session: WorldSession, name: str) -> None:
     """Serves that server of the world over stdio until the agent closes it."""
-    async with _opened(session, name, clock) as served, stdio_server() as streams:
+    async with opened_server(session, name) as served, stdio_server() as streams:
         await served.run(*streams, served.create_initialization_options())
 
 
-async def serve_http(
-    session: WorldSession, name: str, *, clock: Clock, port: int, ready: Callable[[str], None]
-) -> None:
+async def serve_http(session: WorldSession, name: str, *, port: int, ready: Callable[[str], None]) -> None:
     """Serves it over streamable HTTP on this machine until the process is told to end; `ready` is told the address."""
-    async with _opened(session, name, clock) as served:
+    async with opened_server(session, name) as served:
         with socket.create_server((LOOPBACK, port)) as bound:
             ready(f"http://{LOOPBACK}:{bound.getsockname()[1]}/mcp")
             await BoundedServer(served.streamable_http_app(), own_bounds(), closing_s=CLOSING_S).serve([bound])
 
 
 @asynccontextmanager
-async def _opened(session: WorldSession, name: str, clock: Clock) -> AsyncGenerator[Server[Any]]:
+async def opened_server(session: WorldSession, name: str) -> AsyncGenerator[Server[Any]]:
     """The MCP server, with the real one behind it where the mode has one; raises `NotFoundError` for an unknown name."""
     server = session.world.servers.get(name)
     if server is None:
@@ -102,5 +100,7 @@ async def _opened(session: WorldSession, name: str, clock: Clock) -> AsyncGenera
     async with AsyncExitStack() as opened:
         real = None
         if server.mode in STARTED:
-            real = await opened.enter_async_context(real_server(name, server, session.base, clock=clock))
+            real = await opened.enter_async_context(
+                real_server(name, server, session.base, clock=session.clock, holdings=session.holdings)
+            )
         yield mcp_server(session, name, real)

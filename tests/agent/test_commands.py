@@ -12,6 +12,7 @@ import pytest
 from agent.__main__ import app
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.domain.values import to_millis
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.engine.people.judge_queue import hand_in, next_question
@@ -83,7 +84,7 @@ class Commands:
                 waiting = (await next_question(engine)).question
                 assert waiting is not None
                 given = GivenJudgment(criterion_id="kind/tone", score=1, rationale="It is kind.")
-                await hand_in(engine, waiting.run_id, waiting.digest, [given], judged_by="anna")
+                await hand_in(engine, waiting.run_id, waiting.digest, [given], by=person("anna"))
 
         anyio.run(work)
 

@@ -15,7 +15,7 @@ from tests.shared.cli.terminal import Terminal
 ROOT = Path(__file__).parents[2]
 OURS = frozenset({
     "minions_evals_mcp/interop/hosts/settings_file.py",  # a host's own settings, of the user's own program
-    "minions_evals_mcp/interop/worlds/agreed.py", "minions_evals_mcp/view/door.py", "minions_evals_mcp/world/attacking.py",
+    "minions_evals_mcp/interop/worlds/agreed.py", "minions_evals_mcp/view/entrance/door.py", "minions_evals_mcp/world/attacking.py",
     "minions_evals_mcp/world/passing.py", "minions_evals_mcp/world/sessions.py", "minions_evals_mcp/cli/start/demo.py",
     "minions_evals_mcp/cli/run/eval_options.py",  # git's own
     "minions_evals_mcp/embedding/local.py", "minions_evals_mcp/sandbox/javascript_worker.py",

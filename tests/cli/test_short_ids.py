@@ -57,6 +57,7 @@ label {run} --draw 2 | label {bench} --draw 2 | judge {run} --by ada | judge-che
 stats {case} | history {case} | accept {case} --output blue | accept {run} | runs {run}
 report {run} -o r.json --compare {run1} | diff {run1} {run} | scorecard {run} --compare {run1}
 lift a.md --cases {bench} | world show {run} | conversations {run} | world check {world} | world attack {bench} --key k
+people assign {run}
 add test-branch testCaseId={case} name=x provider=openai model=gpt-4o
 """
 COMMAND_LINES = [line.strip() for row in ROWS.strip().split("\n") for line in row.split("|")]
@@ -71,8 +72,8 @@ READ = [line for line in COMMAND_LINES if line.split(" ")[0] in READING and not 
 WRITING = [line for line in COMMAND_LINES if line not in READ]
 
 NO_IDS = {
-    "demo", "init", "import", "list", "submit", "view", "outbox", "score", "eval", "pick", "doctor", "people add", "people remove",
-    "people list", "db check", "db backup", "db salvage", "db path", "mcp install",
+    "demo", "init", "import", "list", "submit", "view", "outbox", "score", "eval", "pick", "doctor", "people add", "people role",
+    "people remove", "people list", "db check", "db backup", "db salvage", "db path", "mcp install",
 }  # fmt: skip
 """Commands none of whose arguments is the id of what is stored. `submit` takes a file that says whole ids."""
 ELSEWHERE = {
@@ -89,7 +90,7 @@ NO_ID = {
     "name", "skills_at", "subject", "type", "format", "skill", "explain", "content", "purpose", "undecided", "source", "failure",
     "case", "executions", "against", "agent", "dimension",
     "accept", "prompt", "config", "benchmark", "fault", "with_", "without", "filter", "server",
-    "rubric", "tag", "model",
+    "rubric", "tag", "model", "raters", "adjudicate",
 }  # fmt: skip
 
 

@@ -20,10 +20,12 @@ from minions_evals_mcp.cli.command_lines import build
 from minions_evals_mcp.cli.commands import COMMANDS, GROUP_OF, NOUNS
 from minions_evals_mcp.crashes import EXIT_CODE
 from minions_evals_mcp.domain.records import ASKED, DEFINITIONS, RECORDED, RESULTS
+from minions_evals_mcp.domain.speaker import ROLES
 from minions_evals_mcp.messages.payloads import KINDS as MESSAGES
 from minions_evals_mcp.scoring.assertions.table import NAMES, kind_of
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.graphql.schema import graphql_schema
+from minions_evals_mcp.view.app import Page, routes
 from tests.reference.assertion_examples import EXAMPLES, UNTRIED, Json
 
 Schema = dict[str, JsonValue]
@@ -279,6 +281,28 @@ def access() -> str:
     )
 
 
+def roles() -> str:
+    """What each role may do at the MCP server, the testing API and the page."""
+    pages = [(one, *sorted((one.methods or set()) - {"HEAD"})) for one in routes() if isinstance(one, Page)]
+    rows = [
+        f"| `{role}` | {_listed(name for name, entry in CATALOGUE.items() if entry.needs == role)}"
+        f" | {_listed(page.path for page, method in pages if page.needs == role and method == 'GET')}"
+        f" | {_listed(page.path for page, method in pages if page.needs == role and method == 'POST')} |"
+        for role in ROLES
+    ]
+    return page(
+        "What each role may do",
+        "This page is for you if several people share one store. Each role may do what its row names, and what the rows above it name.",
+        "\n".join(("| role | MCP tools | pages | forms |", "| --- | --- | --- | --- |", *rows)),
+        "Over GraphQL queries need a viewer, and mutations an editor. Resources need a viewer.",
+        "`minions-evals people role NAME ROLE` changes a role ([identity and permissions](../concepts/identity.md)).",
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "–"
+
+
 def every_command() -> list[str]:
     """Every command by its own name; what stands under a noun only with the noun."""
     known = {target for target, _ in COMMANDS.values()}
@@ -298,6 +322,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": failures,
     "messages.md": messages,
     "records.md": records,
+    "roles.md": roles,
     "schema.graphql": graphql,
     "tools.md": tools,
 }

@@ -62,7 +62,7 @@ async def test_every_form_shows_each_figure_with_its_interval_and_the_difference
         assert against(other).split(";")[1].strip().split(" (")[0] in text
     rows = list(csv.DictReader(io.StringIO(written("a.csv", found))))
     assert [row["rank"] for row in rows] == ["1", "2"]
-    assert all("; " in row["latency_interval"] for row in rows)
+    assert all("; " in row["median_latency_interval"] for row in rows)
     told = json.loads(written("a.json", found))
     assert told["branches"][0]["qualityInterval"] == list(found.branches[0].quality_interval or ())
 

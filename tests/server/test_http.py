@@ -17,7 +17,8 @@ from pydantic_core import from_json
 
 from minions_evals_mcp.engine.people.persons import add_person
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.server.http import Door, listening, read_door
+from minions_evals_mcp.network_address import bound
+from minions_evals_mcp.server.http import Door, read_door
 from minions_evals_mcp.server.options import read_options
 from tests.hang import HANG_S
 from tests.shared.cli.installed import program
@@ -140,8 +141,8 @@ def test_other_machines_are_answered_under_the_allowed_names_only() -> None:
 def test_an_allowed_host_without_http_and_an_address_in_use_are_told() -> None:
     with pytest.raises(BadInputError, match="goes with --http"):
         read_options(["--allowed-host", "evals.example"])
-    with listening(Door("127.0.0.1", 0)) as taken, pytest.raises(BadInputError, match="cannot listen"):
-        listening(Door("127.0.0.1", taken.getsockname()[1]))
+    with bound(Door("127.0.0.1", 0)) as taken, pytest.raises(BadInputError, match="cannot listen"):
+        bound(Door("127.0.0.1", taken.getsockname()[1]))
 
 
 async def test_the_real_process_serves_says_where_and_ends_when_told_to(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBranch, run_ab_test
-from minions_evals_mcp.report.ab_words import between, differences, dollars, ms, percent, score
+from minions_evals_mcp.report.ab_words import between, differences, dollars, ms, percent, score, typical
 from minions_evals_mcp.view.rendering import money
 from tests.shared.engine.ab_workshop import Words
 from tests.shared.engine.drawn_models import Drawn, Scripted
@@ -15,7 +15,7 @@ from tests.shared.view.visitor import visitor
 from tests.workshop import Json, benchmark, config_in, minion, opened, save
 
 AGAINST = ["branch", "checks", "passes", "quality", "latency", "cost"]
-COLUMNS = ["branch", "quality", "passed", "wins", "time", "cost each", "cost in all", "runs"]
+COLUMNS = ["branch", "quality", "passed", "wins", "median time", "p95 time", "median cost", "cost in all", "runs"]
 EVIL = "<script>alert(1)</script>"
 
 
@@ -49,8 +49,9 @@ async def test_each_branch_has_its_columns_with_intervals_over_the_cases(tmp_pat
         assert one.pass_rate_interval is not None
         assert f"{percent(one.pass_rate)}<span" in shown
         assert between(one.pass_rate_interval, percent) in shown
-        assert one.latency_interval is None or between(one.latency_interval, ms) in shown
-        assert one.cost_interval is None or between(one.cost_interval, dollars) in shown
+        assert typical(one.median_latency_interval, one.latency_ms, ms) in shown
+        assert between(one.p95_latency_interval, ms) in shown
+        assert typical(one.median_cost_interval, one.estimated_cost, dollars) in shown
         assert f">{money(one.total_cost)}<" in shown
         if not one.is_control:
             assert [made.name for made in differences(one)] == AGAINST[1:]

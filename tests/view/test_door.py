@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.view.door import POLICY, Keys
+from minions_evals_mcp.view.entrance.door import POLICY, Keys
 from tests.shared.view.visitor import HOME, KEYS, judgment, stranger, visitor, waiting
 from tests.workshop import counts
 

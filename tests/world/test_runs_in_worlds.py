@@ -250,12 +250,6 @@ def test_no_process_is_left_where_an_agent_takes_too_long(at: Terminal) -> None:
     assert not parents().keys() & {*starts(at)}
 
 
-def test_a_target_that_cannot_act_in_a_world_is_said_to(at: Terminal) -> None:
-    suite(at)
-    ended = at.run("run-benchmark", "b", "--target", "http://127.0.0.1:9/x", "--json")
-    assert "only a program or a Python function can, as the target" in json.dumps(ended.one()) + ended.err
-
-
 def test_a_world_that_is_not_there_is_refused_by_name(at: Terminal) -> None:
     case: Json = {"id": "c", "type": "test-case", "fields": {"name": "c", "inputs": {"q": "1"}, "world": "none"}}
     ended = at.run("import", at.file("s.json", {"minions": [case]}))

@@ -10,18 +10,33 @@ from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
-from minions_evals_mcp.cli.telling import tell
-from minions_evals_mcp.view.app import listening, serve
+from minions_evals_mcp.cli.telling import as_typed, tell
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.network_address import NetworkAddress, bound
+from minions_evals_mcp.view.app import listening, serve, serve_team
+from minions_evals_mcp.view.entrance.team import page_address
 
 Port = Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65_535))]
+Hosts = Annotated[tuple[str, ...], Parameter(name="--allowed-host", negative=(), consume_multiple=False)]
 
 
-def view(*, port: Port | None = None, browser: bool = True, by: str = "", common: Common = DEFAULTS) -> int:
+def view(
+    *,
+    port: Port | None = None,
+    browser: bool = True,
+    by: str = "",
+    http: str | None = None,
+    allowed_hosts: Hosts = (),
+    behind_tls: bool = False,
+    common: Common = DEFAULTS,
+) -> int:
     """Browse benchmarks, runs in progress, history, failures and the outbox, and judge outputs that wait, in the
     browser.
 
-    It answers on this machine alone, to whoever holds the token in the address that is printed. Ctrl-C ends it.
+    It answers on this machine alone, to whoever holds the token in the address that is printed. With --http it answers a team: each
+    person signs in with their token (`people add`) and may do what their role allows. Ctrl-C ends it.
     Example: minions-evals view --by anna
+    Example: minions-evals view --http 0.0.0.0:8427 --allowed-host evals.example.org --behind-tls
 
     Parameters
     ----------
@@ -31,18 +46,42 @@ def view(*, port: Port | None = None, browser: bool = True, by: str = "", common
         Open the browser (--no-browser prints the address only).
     by
         Who judges on the page: a person, as in `judge`. Else the page asks for a person's token.
+    http
+        HOST:PORT at which a team signs in.
+    allowed_hosts
+        A name under which browsers reach the page through a proxy (repeatable).
+    behind_tls
+        A proxy in front of --http ends TLS. Needed at an address that other machines reach.
     """
     try:
-        return run(partial(_view, port, browser, by, common))
+        if http is None:
+            if allowed_hosts or behind_tls:
+                option = "--allowed-host" if allowed_hosts else "--behind-tls"
+                raise BadInputError(f"{option} is about the page for a team.", remedy="Give --http HOST:PORT with it.")
+            return run(partial(_view, port, browser, by, common))
+        if port is not None or by:
+            option = "--port" if port is not None else "--by"
+            other = "--http names the port" if port is not None else "with --http each person signs in"
+            raise BadInputError(f"{option}: {other}.", remedy=f"Leave {option} out.")
+        address = page_address(http, allowed_hosts=allowed_hosts, behind_tls=behind_tls)
+        return run(partial(_view_of_a_team, address, behind_tls, common))
     except KeyboardInterrupt:
         return 0  # the way in which looking ends
 
 
 async def _view(port: int | None, browser: bool, by: str, common: Common) -> int:
-    with listening(port) as bound:
+    with listening(port) as socket:
         async with session(common, makes=common.db is None) as engine:
-            speaking = engine.speaking(await speaker_at(engine, by))
-            await serve(speaking, bound, browse=browser, opened=partial(_opened, as_json=common.json))
+            speaking = engine.speaking(await speaker_at(engine, by, needs="viewer"))
+            await serve(speaking, socket, browse=browser, opened=partial(_opened, as_json=common.json))
+    return 0
+
+
+async def _view_of_a_team(address: NetworkAddress, behind_tls: bool, common: Common) -> int:
+    with bound(address) as socket:
+        async with session(common, makes=common.db is None) as engine:
+            said = partial(_opened_to_a_team, behind_tls=behind_tls, as_json=common.json)
+            await serve_team(engine, socket, address, behind_tls=behind_tls, opened=said)
     return 0
 
 
@@ -51,4 +90,16 @@ def _opened(url: str, *, as_json: bool) -> None:
         say({"url": url})
     else:
         tell(f"{url}\nThe address holds the key to this page: keep it to yourself. Ctrl-C ends it.\n")
+    sys.stdout.flush()
+
+
+def _opened_to_a_team(address: NetworkAddress, people: int, *, behind_tls: bool, as_json: bool) -> None:
+    named = address.allowed_hosts[:1] if behind_tls else ()
+    url = f"https://{named[0]}/" if named else f"http://{address.authority}/"
+    if as_json:
+        say({"url": url, "listens": address.authority, "people": people})
+    else:
+        tell(f"{url}\nPeople sign in with their tokens. It listens at {address.authority}. Ctrl-C ends it.\n")
+        if not people:
+            tell(as_typed("Nobody can sign in yet: minions-evals people add NAME --role editor\n"), aside=True)
     sys.stdout.flush()

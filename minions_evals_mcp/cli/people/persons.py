@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, say, session
 from minions_evals_mcp.cli.telling import as_typed, tell
+from minions_evals_mcp.domain.speaker import Role
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.people import persons
 from minions_evals_mcp.report.plain import printable
 
 
-async def add(name: str, /, *, common: Common = DEFAULTS) -> int:
+async def add(name: str, /, *, role: Role | None = None, common: Common = DEFAULTS) -> int:
     """Add a person to the store and print their token. It is printed only once: the store keeps its hash.
 
-    The same name again gets a new token. Whoever brings it is that person: on the command line and the page in
-    MINIONS_EVALS_PERSON_TOKEN, over `minions-evals-mcp --http` as the bearer token.
-    Example: minions-evals people add anna
+    The same name again gets a new token. Whoever brings it is that person: on the command line in
+    MINIONS_EVALS_PERSON_TOKEN, on the page when signing in, over `minions-evals-mcp --http` as the bearer token.
+    Example: minions-evals people add anna --role judge
 
     Parameters
     ----------
     name
         The person who acts with the token.
+    role
+        What they may do: a viewer reads, a judge also judges what waits for people, an editor does everything. Default: editor;
+        a person who is known keeps their role.
     """
     async with session(common, makes=True) as engine:
-        token = await persons.add_person(engine, name)
+        token = await persons.add_person(engine, name, role)
     if common.json:
         say({"name": name.strip(), "token": token})
     else:
@@ -32,6 +36,32 @@ async def add(name: str, /, *, common: Common = DEFAULTS) -> int:
             aside=True,
         )
     return 0
+
+
+async def role_(name: str, role: Role, /, *, common: Common = DEFAULTS) -> int:
+    """Change what a person may do, from their next request on. Their token stays valid.
+
+    Example: minions-evals people role anna viewer
+
+    Parameters
+    ----------
+    name
+        Whose role changes.
+    role
+        A viewer reads, a judge also judges what waits for people, an editor does everything.
+    """
+    async with session(common) as engine:
+        former = await persons.change_role(engine, name, role)
+    said = (
+        f"{printable(name, 128)} is {_a(role)} now."
+        if former != role
+        else f"{printable(name, 128)} was {_a(role)} already."
+    )
+    return reply(common, {"name": name, "role": role, "former": former}, [said])
+
+
+def _a(role: Role) -> str:
+    return f"an {role}" if role == "editor" else f"a {role}"
 
 
 async def remove(name: str, /, *, common: Common = DEFAULTS) -> int:
@@ -56,16 +86,19 @@ async def list_(*, common: Common = DEFAULTS) -> int:
     """
     async with session(common) as engine:
         known = await persons.known_people(engine)
-    lines = [
-        f"{printable(person.name, 128)}  {'token' if person.has_token else 'confirmed at a terminal'}, since {iso(person.since)}"
-        for person in known
-    ]
+    lines = [_line(person) for person in known]
     return reply(
         common,
         {
             "people": [
-                {"name": person.name, "hasToken": person.has_token, "since": iso(person.since)} for person in known
+                {"name": person.name, "role": person.role, "hasToken": person.has_token, "since": iso(person.since)}
+                for person in known
             ]
         },
         lines or [as_typed("nobody is known as a person yet: minions-evals people add NAME")],
     )
+
+
+def _line(known: persons.Person) -> str:
+    how = "token" if known.has_token else "confirmed at a terminal"
+    return f"{printable(known.name, 128)}  {known.role}, {how}, since {iso(known.since)}"

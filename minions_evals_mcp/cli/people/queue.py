@@ -71,12 +71,12 @@ async def _speaker(by: str, common: Common) -> Speaker:
     if is_blank(by) and read_settings().person_token is None:
         raise BadInputError("a judgment says who gave it.", remedy="minions-evals judge --by YOUR-NAME")
     async with session(common) as engine:
-        return await person_at(engine, by)
+        return await person_at(engine, by, needs="judge")
 
 
-async def _next(run_id: str | None, after: str, common: Common) -> QueueLook:
+async def _next(run_id: str | None, after: str, common: Common, person: str | None = None) -> QueueLook:
     async with session(common) as engine:
-        return await next_question(engine, run_id=run_id, after=after)
+        return await next_question(engine, run_id=run_id, after=after, person=person)
 
 
 def _wire(question: QueueLook) -> dict[str, JsonValue]:
@@ -92,7 +92,8 @@ def _wire(question: QueueLook) -> dict[str, JsonValue]:
 def _session(run_id: str | None, by: Speaker, common: Common) -> int:
     """Asks until nothing is left or the person leaves. Between two outputs the store is closed: a person takes their time."""
     after, judged, skipped = "", 0, 0
-    question = run(partial(_next, run_id, after, common))
+    asking = partial(_next, run_id, common=common, person=by.name)
+    question = run(partial(asking, after))
     if question.question is not None:
         sys.stdout.write(f"{question.waiting} to be judged. {HOW}")
     while question.question is not None:
@@ -104,7 +105,7 @@ def _session(run_id: str | None, by: Speaker, common: Common) -> int:
         else:
             judged += _saved(question.question, answer, by, common)
         after = question.question.digest
-        question = run(partial(_next, run_id, after, common))
+        question = run(partial(asking, after))
     _close(question, judged, skipped)
     return 0
 
@@ -124,7 +125,7 @@ def _saved(question: JudgeQuestion, judgments: Sequence[GivenJudgment], by: Spea
 
 async def _hand_in(question: JudgeQuestion, judgments: Sequence[GivenJudgment], by: Speaker, common: Common) -> None:
     async with session(common) as engine:
-        await hand_in(engine, question.run_id, question.digest, judgments, judged_by=by.name)
+        await hand_in(engine, question.run_id, question.digest, judgments, by=by)
 
 
 def _close(question: QueueLook, judged: int, skipped: int) -> None:

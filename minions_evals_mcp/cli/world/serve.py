@@ -53,9 +53,9 @@ async def serve(
     try:
         named = server or names[0]
         if http is None:
-            await serving.serve(session, named, clock=found.clock)
+            await serving.serve(session, named)
         else:
-            await serving.serve_http(session, named, clock=found.clock, port=http, ready=_ready)
+            await serving.serve_http(session, named, port=http, ready=_ready)
         entries = session.entries()
     finally:
         shutil.rmtree(session.folder, ignore_errors=True)

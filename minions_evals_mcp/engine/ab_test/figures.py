@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.scoring.ab import Contender, Criterion, mean_known, merit_of, reaches_quality
 from minions_evals_mcp.stats.intervals import Bounds, wilson
+from minions_evals_mcp.stats.skewed.quantiles import OpenBounds, QuantileInterval, quantile_interval
 from minions_evals_mcp.stats.wins import LEVEL, WinTest
 
 BY_LOGARITHM: frozenset[Criterion] = frozenset({"fastest", "cheapest"})
@@ -63,6 +64,10 @@ class Spreads:
     quality: Bounds | None
     latency_ms: Bounds | None
     cost_usd: Bounds | None
+    latency_median: QuantileInterval | None
+    latency_p95: QuantileInterval | None
+    cost_median: QuantileInterval | None
+    cost_p95: QuantileInterval | None
 
 
 def _passes(made: TestBranchExecution) -> float | None:
@@ -102,7 +107,23 @@ def spreads(units: Units) -> Spreads:
         quality=_interval(units, MEASURES["quality"], (0.0, 1.0)),
         latency_ms=_interval(units, MEASURES["latency_ms"], (0.0, math.inf)),
         cost_usd=_interval(units, MEASURES["cost_usd"], (0.0, math.inf)),
+        latency_median=_quantile(units, MEASURES["latency_ms"], 0.5),
+        latency_p95=_quantile(units, MEASURES["latency_ms"], 0.95),
+        cost_median=_quantile(units, MEASURES["cost_usd"], 0.5),
+        cost_p95=_quantile(units, MEASURES["cost_usd"], 0.95),
     )
+
+
+def _quantile(units: Units, measure: Measure, share: float) -> QuantileInterval | None:
+    """The quantile over all executions, of which those of one case are one for its interval."""
+    known = [[figure for one in made if (figure := measure(one)) is not None] for made in units.values()]
+    values = [figure for of_unit in known for figure in of_unit]
+    return quantile_interval(values, share, units=sum(map(bool, known))) if values else None
+
+
+def ends(found: QuantileInterval | None) -> OpenBounds | None:
+    """The interval, None where neither end is bounded."""
+    return None if found is None or found.interval == (None, None) else found.interval
 
 
 def _rate_interval(shares: Sequence[float]) -> Bounds | None:

@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import Count, Value
-from minions_evals_mcp.engine.ab_test.figures import AgainstControl, against_control, lead_over_cases, spreads
+from minions_evals_mcp.engine.ab_test.figures import AgainstControl, against_control, ends, lead_over_cases, spreads
 from minions_evals_mcp.engine.ab_test.pick import AbPick, pick_by_max_score
 from minions_evals_mcp.engine.ab_test.plan import configuration, request_of
 from minions_evals_mcp.engine.ab_test.request import AbTestRequest
@@ -30,11 +30,11 @@ from minions_evals_mcp.scoring.ab import (
     Criterion,
     Ranking,
     mean_known,
-    quantile,
     ranked,
     reaches_quality,
 )
 from minions_evals_mcp.stats.intervals import Bounds
+from minions_evals_mcp.stats.skewed.quantiles import OpenBounds, QuantileInterval
 from minions_evals_mcp.stats.wins import WinEvidence, WinTest, win_test
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
@@ -50,7 +50,9 @@ class AbBranch(Value):
 
     `figure` is what the criterion ranks by; `pass_rate` (0–100) is over the executions that succeeded, `failures` stand
     beside it. `checks_passed` of `checked` outputs pass the case's own checks. Intervals are at 95 %, over the cases or groups
-    (over the iterations of a single one). `against_control` is None for the control. Milliseconds, US dollars; None is unknown.
+    (over the iterations of a single one). Times and costs are skewed: read their medians and 95th percentiles, whose interval
+    has a null end where so few cases bound nothing; that of a mean covers less than it says.
+    `against_control` is None for the control. Milliseconds, US dollars; None is unknown.
     """
 
     branch_id: str
@@ -84,6 +86,11 @@ class AbBranch(Value):
     median_latency_ms: float | None = None
     p95_latency_ms: float | None = None
     median_cost: float | None = None
+    p95_cost: float | None = None
+    median_latency_interval: OpenBounds | None = None
+    p95_latency_interval: OpenBounds | None = None
+    median_cost_interval: OpenBounds | None = None
+    p95_cost_interval: OpenBounds | None = None
 
     @property
     def checks_share(self) -> float | None:
@@ -353,10 +360,19 @@ def _branch(
         against_control=against.get(branch.id),
         checks_passed=sum(checked) if checked else None,
         checked=len(checked),
-        median_latency_ms=quantile((execution.latency_ms for execution in good), 0.5),
-        p95_latency_ms=quantile((execution.latency_ms for execution in good), 0.95),
-        median_cost=quantile((execution.estimated_cost for execution in good), 0.5),
+        median_latency_ms=_value(spread.latency_median),
+        p95_latency_ms=_value(spread.latency_p95),
+        median_cost=_value(spread.cost_median),
+        p95_cost=_value(spread.cost_p95),
+        median_latency_interval=ends(spread.latency_median),
+        p95_latency_interval=ends(spread.latency_p95),
+        median_cost_interval=ends(spread.cost_median),
+        p95_cost_interval=ends(spread.cost_p95),
     )
+
+
+def _value(found: QuantileInterval | None) -> float | None:
+    return None if found is None else found.value
 
 
 def _winner(branch: AbBranch) -> AbWinner:

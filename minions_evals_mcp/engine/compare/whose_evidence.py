@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -11,8 +12,10 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.speaker import AGENTS, Speaker
 from minions_evals_mcp.domain.values import first_named
-from minions_evals_mcp.engine.conclude.comparison import NAMED
-from minions_evals_mcp.errors import RuleError
+from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
+from minions_evals_mcp.engine.conclude.attempts import recorded_attempt
+from minions_evals_mcp.engine.conclude.comparison import NAMED, Pairing, decision_of, pairing
+from minions_evals_mcp.errors import EvalsError, RuleError
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.store import records, speakers
 from minions_evals_mcp.store.connection import Db
@@ -75,16 +78,36 @@ def vet_sources(db: Db, comparison: Record[PromptComparison], decider: Decider) 
 
 
 def _vet_addressed(db: Db, comparison: Record[PromptComparison], remedy: str) -> None:
-    """Refuses a candidate whose outputs speak to the model that let them pass, where nobody says that they were read."""
+    """Refuses a win that rests on outputs that speak to the model that let them pass, where nobody says that they were read."""
     fields = comparison.fields
     cases = addressed_cases(db, fields.benchmark_run_id_b, passed=True)
-    if cases:
+    if cases and not _wins_without(db, comparison, cases):
         which = "" if is_sealed(db, fields.benchmark_id) else f" ({first_named(cases, NAMED)})"
         raise RuleError(
             "HR2",
-            f"the outputs of {len(cases)} cases in {comparison.id} speak to the model that let them pass{which}.",
+            f"the outputs of {len(cases)} cases in {comparison.id} speak to the model that let them pass{which},"
+            " and without them the candidate is not shown to be better.",
             remedy=remedy,
         )
+
+
+def _wins_without(db: Db, comparison: Record[PromptComparison], cases: Sequence[str]) -> bool:
+    """Returns whether the candidate is better with no point for those cases; never, where one looked after every case."""
+    fields = comparison.fields
+    if looked_at(db, fields.benchmark_run_id_a):
+        return False
+    try:
+        paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
+    except EvalsError:  # it does not hold any more, which its own check says
+        return False
+    failed = {
+        case_id: replace(scores, fractions=[0.0] * len(scores.fractions), passed=[False] * len(scores.passed))
+        for case_id in cases
+        if (scores := paired.b.get(case_id)) is not None
+    }
+    lessened = Pairing(paired.a, {**paired.b, **failed}, paired.shared)
+    decision = decision_of(db, lessened, recorded_attempt(db, comparison))
+    return decision.verdict == "improved" and not decision.missing
 
 
 def _vet_ruler(db: Db, comparison: Record[PromptComparison], remedy: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.metric_scores import CheckScore, MetricScore
@@ -16,12 +18,12 @@ from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
 from minions_evals_mcp.engine.judge.likeness import metrics_of
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByExpectation, Measure
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.judges.addressed import addressing_words, caution
 from minions_evals_mcp.judges.heuristic import AND, guide, is_rule
-from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.judges.task import Work, judge_text
 from minions_evals_mcp.scoring.failure_causes import cause_key
 from minions_evals_mcp.scoring.failures.failed import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
+from minions_evals_mcp.scoring.verdicts.addressed import addressing_words, caution
 from minions_evals_mcp.scoring.verdicts.expected import missed, missing_keys
 from minions_evals_mcp.scoring.verdicts.history import sample, score_fraction, standing
 from minions_evals_mcp.skills import ClassifyFailureParameters
@@ -158,7 +160,8 @@ def _run(  # noqa: PLR0913  as above
         answered_by=", ".join(sorted({verdict.answered_by for verdict in verdicts if verdict.answered_by})) or None,
     )
     outcome = "passed" if passed else "failed"
-    words = addressing_words(work.text) if any(verdict.judged_by_type == "llm" for verdict in verdicts) else ""
+    by_model = any(verdict.judged_by_type == "llm" for verdict in verdicts)
+    words = addressing_words(work.read, (judge_text(work.inputs), judge_text(work.expected or {}))) if by_model else ""
     fields = _against(fields, work)
     if words:
         fields = fields.with_trusted(addresses_judge=True, warnings=(*fields.warnings, caution(words)))
@@ -209,12 +212,13 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
     seen = work.observed
     expected, text = _missed(measure, work)
     turns, talk = work.subject.turns, measure.case.fields.conversation
+    said: list[JsonValue] = [turn.user for turn in turns] or [*seen.heard]
     criteria = tuple(_failed_criterion(measure, verdict) for verdict in verdicts)
     weight = sum(criterion.weight for criterion in criteria)
     return FailedOutput(
         output=seen.output,
         text=text,
-        inputs={**work.inputs, "conversation": [turn.user for turn in turns]} if turns else work.inputs,
+        inputs={**work.inputs, "conversation": said} if said else work.inputs,
         expected=expected,
         tool_calls=seen.tool_calls or (),
         has_log=seen.tool_calls is not None,
@@ -225,6 +229,7 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
         score_fraction=sum(criterion.fraction * criterion.weight for criterion in criteria) / weight if weight else 0.0,
         criteria=criteria,
         checks=_checks(measure),
+        is_talk=len(said) > 1,
         turns=turns,
         knows={} if talk is None else talk.knows,
         missing_keys=missing_keys(work.expected, seen.output) if isinstance(measure.yardstick, ByExpectation) else (),

@@ -15,7 +15,8 @@ from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummar
 from minions_evals_mcp.scoring.assertions.trajectories.skill_use import uses_skill
 from minions_evals_mcp.stats.intervals import wilson
 from minions_evals_mcp.stats.lift import Lift
-from minions_evals_mcp.stats.paired_means import paired_means
+from minions_evals_mcp.stats.paired_means import paired_means, paired_ratio
+from minions_evals_mcp.stats.skewed.quantiles import quantile_interval
 from minions_evals_mcp.store.queries.arm_units import ArmUnit
 
 NAMED = 20
@@ -30,7 +31,11 @@ VERDICTS: Mapping[str, LiftVerdict] = {
 
 
 class CostChange(Value):
-    """The means of a cost without and with the subject, in `unit`, over the cases of which both are known; 95 % interval."""
+    """A cost without and with the subject, in `unit`, over the cases of which both are known.
+
+    `delta` is the difference of the means, which says what it adds up to; `ratio` is the geometric mean of the cases' ratios,
+    which says how much dearer or slower a case is, None where a case costs nothing. Intervals are at 95 %.
+    """
 
     unit: str
     without_subject: float
@@ -38,6 +43,12 @@ class CostChange(Value):
     delta: float
     interval: tuple[float, float] | None
     cases: Count
+    ratio: float | None = None
+    ratio_interval: tuple[float, float] | None = None
+    median_without: float | None = None
+    median_with: float | None = None
+    p95_without: float | None = None
+    p95_with: float | None = None
 
 
 class ShareFound(Value):
@@ -118,9 +129,11 @@ def _by_case(units: Sequence[ArmUnit], read: Callable[[ArmUnit], float | None]) 
 
 def _change(unit: str, without: Mapping[str, float], with_: Mapping[str, float]) -> CostChange | None:
     shared = [case_id for case_id in without if case_id in with_]
-    means = paired_means([without[key] for key in shared], [with_[key] for key in shared])
+    before, after = [without[key] for key in shared], [with_[key] for key in shared]
+    means = paired_means(before, after)
     if means is None:
         return None
+    ratio = paired_ratio(before, after)
     return CostChange(
         unit=unit,
         without_subject=means.a,
@@ -128,6 +141,12 @@ def _change(unit: str, without: Mapping[str, float], with_: Mapping[str, float])
         delta=means.delta,
         interval=means.interval,
         cases=means.cases,
+        ratio=None if ratio is None else ratio.ratio,
+        ratio_interval=None if ratio is None or means.interval is None else ratio.interval,
+        median_without=quantile_interval(before, 0.5).value,
+        median_with=quantile_interval(after, 0.5).value,
+        p95_without=quantile_interval(before, 0.95).value,
+        p95_with=quantile_interval(after, 0.95).value,
     )
 
 

@@ -6,7 +6,7 @@ import hashlib
 import secrets
 from functools import partial
 
-from minions_evals_mcp.domain.speaker import Speaker, person
+from minions_evals_mcp.domain.speaker import EDITOR, Role, Speaker, person
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
@@ -21,20 +21,38 @@ PREFIX = "person-"
 """How a person's token begins, so that a log or a scanner knows one when it sees it."""
 
 
-async def add_person(engine: Engine, name: str) -> str:
-    """The new token of that person; only its hash is kept. One who is known gets another in place of theirs."""
+async def add_person(engine: Engine, name: str, role: Role | None = None) -> str:
+    """The new token of that person; only its hash is kept. One who is known gets another in place of theirs, and keeps their role
+    where none is given.
+    """
     token = PREFIX + secrets.token_urlsafe(32)
-    await _keep(engine, name, token_hash(token))
+    await _keep(engine, name, token_hash(token), role)
     return token
+
+
+async def change_role(engine: Engine, name: str, role: Role) -> Role:
+    """Gives a person that role from their next request on; the role that they had. Raises `NotFoundError`."""
+    at = engine.clock()
+
+    def change(db: Db) -> Role | None:
+        former = speakers.set_role(db, name, role)
+        if former not in {None, role}:
+            append(db, Event("person-role", "person", name, {"from": former, "to": role}), at=at)
+        return former
+
+    former = await engine.store.write(change)
+    if former is None:
+        raise NotFoundError("person", name, remedy=f"{Next('people-list', reason='shows who is known')}.")
+    return former
 
 
 async def confirm_person(engine: Engine, name: str) -> Speaker:
     """The person who confirmed at a terminal who they are; known from then on."""
-    await _keep(engine, name, None)
+    await _keep(engine, name, None, None)
     return person(name.strip())
 
 
-async def _keep(engine: Engine, name: str, hashed: str | None) -> None:
+async def _keep(engine: Engine, name: str, hashed: str | None, role: Role | None) -> None:
     if is_blank(name) or len(name.strip()) > LONGEST_NAME:
         raise BadInputError(
             f"a name has 1 to {LONGEST_NAME} characters.", remedy=f"{Next('people-add', reason='adds a person')}."
@@ -42,7 +60,9 @@ async def _keep(engine: Engine, name: str, hashed: str | None) -> None:
     at = engine.clock()
 
     def keep(db: Db) -> None:
-        speakers.save_person(db, name.strip(), hashed, at=at)
+        speakers.save_person(db, name.strip(), hashed, at=at, role=role or EDITOR)
+        if role is not None:
+            speakers.set_role(db, name.strip(), role)
         append(db, Event("person-added", "person", name.strip(), {"token": hashed is not None}), at=at)
 
     await engine.store.write(keep)
@@ -62,8 +82,7 @@ async def remove_person(engine: Engine, name: str) -> None:
 
 async def person_with_token(engine: Engine, token: str) -> Speaker | None:
     """The person whose token that is; None where it is nobody's."""
-    name = await engine.store.read(lambda db: speakers.named_by_hash(db, token_hash(token)))
-    return None if name is None else person(name)
+    return await engine.store.read(lambda db: speakers.named_by_hash(db, token_hash(token)))
 
 
 async def person_named(engine: Engine, name: str) -> Speaker | None:
@@ -71,7 +90,7 @@ async def person_named(engine: Engine, name: str) -> Speaker | None:
     known = await engine.store.read(speakers.people)
     return next(
         (
-            person(known_person.name)
+            person(known_person.name, known_person.role)
             for known_person in known
             if known_person.name.casefold() == name.strip().casefold()
         ),
@@ -82,7 +101,7 @@ async def person_named(engine: Engine, name: str) -> Speaker | None:
 async def only_person(engine: Engine) -> Speaker | None:
     """The person whom the store knows, where it knows just one."""
     known = await engine.store.read(speakers.people)
-    return person(known[0].name) if len(known) == 1 else None
+    return person(known[0].name, known[0].role) if len(known) == 1 else None
 
 
 def token_hash(token: str) -> str:

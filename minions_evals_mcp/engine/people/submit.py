@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from minions_evals_mcp.domain.outcomes import Failed, JudgeErrored, Passed, UnitKey, Verdict
-from minions_evals_mcp.domain.speaker import AGENTS, Speaker
+from minions_evals_mcp.domain.speaker import AGENTS, Speaker, require_role
 from minions_evals_mcp.engine.budget import uncapped
 from minions_evals_mcp.engine.conclude.case_regressions import tell_case_regressions
 from minions_evals_mcp.engine.context import Engine
@@ -14,6 +14,7 @@ from minions_evals_mcp.engine.jobs import get_job, request_of, waiting_reason, w
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
 from minions_evals_mcp.engine.outbox import tell_asker
+from minions_evals_mcp.engine.people.assignments import vet_assignment
 from minions_evals_mcp.engine.people.user_turns import AS_A_PERSON, UserSaid, user_said
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
@@ -46,12 +47,14 @@ async def submit_judgments(engine: Engine, submission: Submission, *, imported: 
     Whoever speaks through the engine said so: a person under the name that the door knows, else an agent under its own.
     What is `imported` keeps the name of who said so elsewhere; it is a person's only where a person hands it in.
     """
+    require_role(engine.speaker, "judge")
     _vet_distinct(submission)
     if not imported:
         await _vet_name(engine, submission)
     job = await get_job(engine, submission.run_id)
     request = request_of(job)
     async with working_on(engine, job):
+        await vet_assignment(engine, job, submission)
         bench = await _bench(engine, job, request)
         said = [await user_said(engine, job, packet) for packet in submission.packets if packet.message is not None]
         judging = [packet for packet in submission.packets if packet.message is None]

@@ -30,7 +30,7 @@ from minions_evals_mcp.judges.user_packets import user_packet_digest
 from minions_evals_mcp.models.registry import ModelRef, parse_model
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.conversations.user_checks import user_faults
-from minions_evals_mcp.store.talks import StoredConversation, TalkRow
+from minions_evals_mcp.store.talks import StoppedTalk, StoredConversation, TalkRow
 from minions_evals_mcp.targets.live import Converses, ModelTarget
 from minions_evals_mcp.targets.talks.modelled import ModelUser
 from minions_evals_mcp.targets.talks.outside import OutsideUser
@@ -87,13 +87,24 @@ class ConversationState:
     attempt: int = 1
     said: StoredConversation = StoredConversation()
     ended: str = ""
+    vouched: str | None = None
+    """What the user says next in the word of a person, who overruled the check."""
 
 
-async def begun(kept: KeptVerdicts, key: UnitKey) -> ConversationState:
-    """How far the unit's conversation is: the one that was cut off goes on, after a spoiled one the next begins."""
+def vouched_for(attempt: int, said: StoredConversation) -> ConversationState:
+    """The state of a conversation that the user check stopped and a person calls sound: its last message is still to be answered."""
+    stopped = said.model_copy(update={"turns": said.turns[:-1], "faults": ()})
+    return ConversationState(attempt, stopped, vouched=said.turns[-1].user)
+
+
+async def begun(kept: KeptVerdicts, key: UnitKey, stopped: StoppedTalk | None = None) -> ConversationState:
+    """How far the unit's conversation is: the one that was cut off goes on, after a spoiled one the next begins.
+
+    `stopped` is one of an earlier run that goes on in this one, because a person overruled the check that stopped it.
+    """
     row = await kept.begun_talk(key)
     if row is None:
-        return ConversationState()
+        return ConversationState() if stopped is None else vouched_for(stopped.attempt, stopped.said)
     if row.spoiled:
         return ConversationState(row.attempt + 1)
     return (
@@ -138,6 +149,7 @@ class Conversing:
             played_by=setup.player,
             attempt=start.attempt,
             world=around,
+            vouched=start.vouched,
             turns=[*said.turns],
             session={**said.session},
             tool_calls=said.tool_calls,
@@ -178,23 +190,19 @@ class Conversing:
     def verdict_on_user(self, seen: Observed, start: ConversationState) -> Observed | UserErrored | ConversationState:
         """The conversation where its user did nothing wrong; else the start of the next attempt, or that none is left."""
         facts = seen.conversation
-        if facts is None or not facts.faults:
+        if facts is None or not facts.spoiled:
             return seen
         if start.attempt <= self.setup.retries and self.setup.player != "script":
             return ConversationState(start.attempt + 1)
-        first = facts.faults[0]
         tries = "" if start.attempt == 1 else f" (the last of {start.attempt} conversations)"
-        return UserErrored(seen, f"{first.kind} in {first.sentence}{tries}")
+        return UserErrored(seen, f"{facts.spoiled}{tries}")
 
 
-def recorded_verdict(setup: Conversation, seen: Observed, messages: list[Json]) -> Observed | UserErrored:
-    """The recorded conversation where its user did nothing wrong; nobody knows why it ended."""
+def recorded_facts(setup: Conversation, messages: list[Json]) -> TalkFacts | None:
+    """What is known of a recorded conversation whose user did wrong; nobody knows why it ended. None where it did its part."""
     turns = [Turn(user=turn.user, agent=turn.agent) for turn in exchanges(messages)]
     faults = user_faults(setup, turns)
-    if not faults:
-        return seen
-    facts = TalkFacts(player=setup.player, ended="recorded", faults=faults)
-    return UserErrored(seen.with_trusted(conversation=facts), f"{faults[0].kind} in {faults[0].sentence}")
+    return TalkFacts(player=setup.player, ended="recorded", faults=faults) if faults else None
 
 
 @frozen_type

@@ -7,7 +7,6 @@ import socket
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from ipaddress import ip_address
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -85,14 +84,6 @@ def otlp_app(
 
     routes = [Route(f"/v1/{signal}", receiver(signal, take), methods=["POST"]) for signal, take in takes.items()]
     return Starlette(routes=[*routes, *more])
-
-
-def is_loopback(host: str) -> bool:
-    """Returns whether only this machine reaches that host."""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

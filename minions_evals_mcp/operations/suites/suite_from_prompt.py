@@ -63,6 +63,7 @@ class Request(Value):
     prompt_version_ref: Annotated[
         VersionRef | None,
         Field(description="A stored prompt"),
+        NAME_SAYS_IT,
         More("A stored prompt version that the cases are written of."),
     ] = None
     prompt: Annotated[
@@ -71,7 +72,7 @@ class Request(Value):
     ] = None
     documents: Annotated[
         tuple[Document, ...],
-        Field(strict=False, max_length=50, description="What the agent answers from: {name, text}"),
+        Field(strict=False, max_length=50, description="{name, text}"),
     ] = ()
     writer: Annotated[
         Literal["caller", "model"],
@@ -89,7 +90,7 @@ class Request(Value):
         tuple[CaseNote, ...],
         Field(
             strict=False, max_length=200,
-            description="What you wrote: {kind, inputs, expected, quote, assertions, passageId}",
+            description="{kind, inputs, expected, quote, assertions, passageId}",
         ),
     ] = ()  # fmt: skip
     accept: Annotated[

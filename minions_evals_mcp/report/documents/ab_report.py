@@ -19,8 +19,9 @@ from minions_evals_mcp.report.rows import csv_row
 
 COLUMNS = (
     "rank", "branch_id", "branch_name", "provider", "model", "is_control", "quality_score", "quality_interval", "pass_rate",
-    "pass_rate_interval", "latency_ms", "latency_interval", "estimated_cost", "cost_interval", "total_cost", "runs",
-    "failures", "wins",
+    "pass_rate_interval", "latency_ms", "median_latency_ms", "median_latency_interval", "p95_latency_ms",
+    "p95_latency_interval", "estimated_cost", "median_cost", "median_cost_interval", "p95_cost", "p95_cost_interval", "total_cost",
+    "runs", "failures", "wins",
 )  # fmt: skip
 Form = Callable[[AbTestResult, str], str]
 """An A/B test under its title, as a text."""
@@ -52,15 +53,16 @@ def _markdown_lines(result: AbTestResult, title: str) -> Iterator[str]:
     for sentence in (ab_words.how_sure(result), result.note):
         if sentence:
             yield f"{inert(printable(sentence, 400))}\n"
-    yield "| branch | model | quality (95 %) | passed (95 %) | latency (95 %) | cost each (95 %) | runs |"
-    yield "|---|---|---|---|---|---|--:|"
+    yield "| branch | model | quality (95 %) | passed (95 %) | median time (95 %) | p95 time (95 %) | median cost (95 %) | runs |"
+    yield "|---|---|---|---|---|---|---|--:|"
     for branch in result.branches:
         name = f"{branch.rank}. {branch.branch_name}" + (" (control)" if branch.is_control else "")
         figures = (
             (branch.quality_score, branch.quality_interval, ab_words.score),
             (branch.pass_rate, branch.pass_rate_interval, ab_words.percent),
-            (branch.latency_ms, branch.latency_interval, ab_words.ms),
-            (branch.estimated_cost, branch.cost_interval, ab_words.dollars),
+            (branch.median_latency_ms, branch.median_latency_interval, ab_words.ms),
+            (branch.p95_latency_ms, branch.p95_latency_interval, ab_words.ms),
+            (branch.median_cost, branch.median_cost_interval, ab_words.dollars),
         )
         shown = [
             words(value) + (f" ({ab_words.between(interval, words)})" if interval else "")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import strawberry
 
+from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.server.session.opened import ServerSession
 
 
@@ -14,6 +15,8 @@ class Context:
     """The context of a resolver."""
 
     session: ServerSession
+    speaker: Speaker | None = None
+    """The person whose token came with the request."""
 
 
 Info = strawberry.Info[Context, None]

@@ -24,6 +24,7 @@ from minions_evals_mcp.server.graphql.context import Context
 from minions_evals_mcp.server.graphql.document_limits import MAX_BODY_BYTES, body_problem
 from minions_evals_mcp.server.graphql.ide_page import ide_page
 from minions_evals_mcp.server.graphql.schema import graphql_schema
+from minions_evals_mcp.server.session.callers import person_in
 from minions_evals_mcp.server.session.opened import ServerSession
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ class _Api(GraphQL[Context, None]):
         self._session = session
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
-        """Gives resolvers the server's session."""
-        del request, response
-        return Context(self._session)
+        """Gives resolvers the server's session and the person who calls."""
+        del response
+        return Context(self._session, person_in(request.scope))
 
     async def process_result(self, request: Request, result: ExecutionResult | GraphQLResult) -> GraphQLHTTPResponse:
         """Shows data and errors; a crash is told by an id only, its traceback is in the server's log."""
@@ -69,11 +70,11 @@ class _Api(GraphQL[Context, None]):
 
 def _public_error(error: GraphQLError, store: Path | None) -> GraphQLError:
     cause = error.original_error
-    if cause is None:
+    if cause is None or isinstance(cause, GraphQLError):  # the document's or its variables' fault
         return _with(error, error.message, {"code": "bad-document"})
     if isinstance(cause, EvalsError):
         terms = Queries(store)
-        remedy = {"remedy": in_terms(cause.remedy, terms)} if cause.remedy else {}
+        remedy = {"remedy": in_terms(cause.remedy_text, terms)} if cause.remedy_text else {}
         return _with(error, in_terms(cause.text, terms), {"code": cause.code, **remedy})
     ident = secrets.token_hex(4)
     log().error("graphql-crashed", id=ident, exc_info=cause)

@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.definitions import TestBranch as BranchFields
 from minions_evals_mcp.domain.neighbours import PromptVersion as VersionFields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution as ExecutionFields
+from minions_evals_mcp.domain.speaker import EDITOR, require_role
 from minions_evals_mcp.engine.ab_test import branches
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestResult
 from minions_evals_mcp.engine.cases import test_history as history
@@ -36,12 +37,16 @@ MOST_AT_ONCE = 200
 
 
 async def _engine(info: Info) -> Engine:
-    return await info.context.session.engine()
+    engine, speaker = await info.context.session.engine(), info.context.speaker
+    return engine if speaker is None else engine.speaking(speaker)
 
 
 async def _writable(info: Info) -> Engine:
-    """Returns the engine for a mutation; raises `UnsupportedError` where the server only reads."""
+    """Returns the engine for a mutation; raises `UnsupportedError` where the server only reads, `NotAllowedError` for a person who
+    only reads or judges.
+    """
     engine = await _engine(info)
+    require_role(engine.speaker, EDITOR)
     if engine.config.read_only:
         raise UnsupportedError("the server was started with --read-only.", remedy="Ask one that may write.")
     return engine

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minions_evals_mcp.domain.speaker import AGENTS, Speaker, person
+from minions_evals_mcp.domain.speaker import AGENTS, Speaker
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.mcpserver import Context
     from starlette.requests import Request
+    from starlette.types import Scope
 
 PERSON_STATE = "minions_evals_person"
 """Under this name the HTTP door keeps, with the request, whose token it brought."""
@@ -24,8 +25,13 @@ def speaker_of(context: Context[Any, Any]) -> Speaker:
 def person_of(request_context: ServerRequestContext[Any, Any]) -> Speaker | None:
     """The person whose token came with the request."""
     request: Request | None = request_context.request
-    name = None if request is None else request.scope.get("state", {}).get(PERSON_STATE)
-    return None if name is None else person(name)
+    return None if request is None else person_in(request.scope)
+
+
+def person_in(scope: Scope) -> Speaker | None:
+    """The person whose token came with that HTTP request."""
+    found = scope.get("state", {}).get(PERSON_STATE)
+    return found if isinstance(found, Speaker) else None
 
 
 def client_name(context: Context[Any, Any] | None) -> str:

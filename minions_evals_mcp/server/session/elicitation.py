@@ -13,7 +13,6 @@ from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field, JsonValue, ValidationError, create_model
 
 from minions_evals_mcp.domain.conversations import as_read
-from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.people.judge_queue import next_question, question_of
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Packet, Submission
@@ -104,7 +103,7 @@ async def question_about(
 
     A case with nothing to judge by wants a baseline, and no score. Without a name it is asked for, the likely one filled in.
     """
-    asked = (await next_question(engine, run_id=job.id)).question
+    asked = (await next_question(engine, run_id=job.id, person=name)).question
     return None if asked is None else (asked.packet.digest, _question(asked.packet, name, likely))
 
 
@@ -139,7 +138,7 @@ async def keep_verdicts(
     )
     speaker = engine.speaker
     if not speaker.is_person:  # whoever answers a form that the host shows is one
-        speaker = person(known or str(fields["judgedBy"]).strip() or NOBODY)
+        speaker = await submit_judgments.spoken_by(engine, known or str(fields["judgedBy"]).strip() or NOBODY)
     whole = AnsweredPacket(digest=digest, judgments=judgments)
     await submit_judgments.run(engine.speaking(speaker), Submission(run_id=job.id, packets=(whole,)))
     return speaker.name

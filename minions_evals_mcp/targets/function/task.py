@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -233,9 +234,9 @@ class FunctionTask:
         """The digest of its identity: its code is what the version says."""
         return digest(self.identity)
 
-    def in_world(self, world: UnitInWorld) -> FunctionTask:
+    def in_world(self, world: UnitInWorld) -> AbstractAsyncContextManager[FunctionTask]:
         """The same task, pointed at that world: by its parameter `world`, and where it calls a tool of its name marked with `@tool`."""
-        return replace(self, world=world)
+        return nullcontext(replace(self, world=world))
 
     async def answer_in(
         self, spoken: Spoken, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None

@@ -105,6 +105,8 @@ class Talk:
     """Messages that were said before the first turn."""
     attempt: int = 1
     world: Surroundings | None = None
+    vouched: str | None = None
+    """A message that a person vouches for: the user says it next, and it is not checked."""
     turns: list[Turn] = field(default_factory=list[Turn])
     session: Json = field(default_factory=dict[str, JsonValue])
     tool_calls: tuple[ToolCall, ...] | None = None
@@ -142,6 +144,9 @@ class Talk:
 
     async def _turn(self) -> TargetErrored | Waits | None:
         """One turn; why, where it could not be had."""
+        if self.vouched is not None:
+            said, self.vouched = self.vouched, None
+            return await self.answered(Says(said))
         over = len(self.turns) >= self.max_turns
         move = Leaves("max-turns") if over else await self.player.next_move(self.turns, self.messages)
         if isinstance(move, TargetErrored | Waits):

@@ -323,7 +323,7 @@ class Fortnight:
                 GivenJudgment(criterion_id=one.id, score=float(self.chance.randint(2, 5)), rationale="Read it twice.")
                 for one in found.criteria
             ]
-            await hand_in(anna, waiting.id, found.digest, given, judged_by="anna")
+            await hand_in(anna, waiting.id, found.digest, given, by=person("anna"))
 
     async def _judged(self, run_id: str, by: str, *, slip: float) -> None:
         from minions_evals_mcp.engine.answers.run_summary import summarize  # noqa: PLC0415  used once

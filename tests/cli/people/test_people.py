@@ -231,3 +231,43 @@ def test_at_a_terminal_a_person_confirms_once_who_they_are(at: Terminal) -> None
 def typed_at(at: Terminal, *lines: str) -> str:
     """What `judge --by carla` shows on a terminal to somebody who types those lines."""
     return shown_on_terminal(Asked(["judge", "--by", "carla"], str(at.folder), at.environment), *lines)
+
+
+def test_a_role_is_given_changed_listed_and_holds_at_the_command_line(at: Terminal) -> None:
+    imported(at, size=1)
+    changed, again, nobody, unknown, listed, judged = at.many(
+        ["people", "role", "anna", "viewer"],
+        ["people", "role", "anna", "viewer"],
+        ["people", "role", "zoe", "viewer"],
+        ["people", "role", "anna", "boss"],
+        ["people", "list", "--json"],
+        ["judge", "--by", "anna"],
+    )
+    assert changed.out == "anna is a viewer now.\n"
+    assert again.out == "anna was a viewer already.\n"
+    assert (nobody.code, unknown.code, judged.code) == (2, 2, 2)
+    assert "no person with the id 'zoe'" in nobody.err
+    people = listed.one()["people"]
+    assert isinstance(people, list)
+    assert [(one["name"], one["role"]) for one in people if isinstance(one, dict)] == [("anna", "viewer")]
+    assert "anna is a viewer in this store, and this needs the role judge" in judged.err
+    assert "minions-evals people role anna judge" in judged.err
+    kept, token = at.many(["people", "add", "anna", "--json"], ["people", "list"])
+    assert kept.one()["name"] == "anna"
+    assert "anna  viewer, token" in token.out, "a new token keeps the role"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--http", "0.0.0.0:0"), "--allowed-host"),
+        (("--http", "127.0.0.1:0", "--port", "0"), "--port"),
+        (("--http", "127.0.0.1:0", "--by", "anna"), "--by"),
+        (("--behind-tls",), "--http HOST:PORT"),
+        (("--http", "here"), "HOST:PORT"),
+    ],
+)
+def test_options_of_a_teams_page_that_do_not_fit_are_refused(at: Terminal, options: tuple[str, ...], said: str) -> None:
+    refused = at.run("view", *options)
+    assert refused.code == 2
+    assert said in refused.err

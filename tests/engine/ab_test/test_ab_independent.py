@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import get_args
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -40,6 +41,12 @@ def interval(values: list[float], level: float = 0.95) -> tuple[float, float]:
     """Student's interval, its quantile by scipy."""
     half = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * stdev(values) / len(values) ** 0.5  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  scipy has no types
     return fmean(values) - half, fmean(values) + half
+
+
+def order_statistics(figures: list[float]) -> tuple[float, float]:
+    """The interval of a median of forty: the 14th and the 27th value (Conover 1999, table A3)."""
+    ordered = sorted(figures)
+    return ordered[13], ordered[26]
 
 
 def wilson(passed: int, of: int) -> tuple[float, float]:
@@ -86,6 +93,14 @@ async def test_ranking_intervals_and_totals_are_those_of_an_independent_computat
         assert branch.quality_interval == pytest.approx(interval(quality), abs=1e-6)
         assert branch.latency_interval == pytest.approx(interval(latency), rel=1e-6)
         assert branch.cost_interval == pytest.approx(interval(costs), rel=1e-6)
+        for figures, middle, ends, far in (
+            (latency, branch.median_latency_ms, branch.median_latency_interval, branch.p95_latency_ms),
+            (costs, branch.median_cost, branch.median_cost_interval, branch.p95_cost),
+        ):
+            assert (middle, far) == (
+                pytest.approx(np.median(figures)), pytest.approx(np.quantile(figures, 0.95)),
+            )  # fmt: skip
+            assert ends == order_statistics(figures)
         passed = sum(one >= 0.7 for one in quality)
         assert branch.pass_rate == pytest.approx(100 * passed / CASES)
         assert branch.pass_rate_interval == pytest.approx(wilson(passed, CASES), abs=1e-6)

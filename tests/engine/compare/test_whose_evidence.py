@@ -139,7 +139,7 @@ async def judged_whole(engine: Engine, comparison: str, *people: str) -> None:
         for place, row in enumerate(rows):
             assert row.packet is not None
             if people:
-                await hand_in(engine, side.id, row.packet, given, judged_by=people[place % len(people)])
+                await hand_in(engine, side.id, row.packet, given, by=person(people[place % len(people)]))
             else:
                 packet = AnsweredPacket(digest=row.packet, judgments=given)
                 await submit_judgments(engine, Submission(run_id=side.id, judged_by="another-agent", packets=(packet,)))

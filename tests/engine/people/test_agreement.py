@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.domain.results import TestRun
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.agreement import judges_agreement
@@ -47,7 +48,7 @@ async def answered(engine: Engine, job: Job, scores: Scores, *, by: str) -> None
             whole = AnsweredPacket(digest=packet.digest, judgments=tuple(given))
             await submit_judgments(engine, Submission(run_id=job.id, judged_by=by, packets=(whole,)))
         else:
-            await hand_in(engine, job.id, packet.digest, given, judged_by=by)
+            await hand_in(engine, job.id, packet.digest, given, by=person(by))
 
 
 async def judged_by_both(engine: Engine, model: Scores, people: Scores) -> Job:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, working_on
 from minions_evals_mcp.engine.people.judge_queue import JudgeQuestion, hand_in, next_question, question_of
@@ -63,10 +64,10 @@ async def test_a_question_says_what_to_judge_by_and_not_who_made_the_output(engi
 async def test_handing_in_completes_the_output_and_the_queue_goes_on(engine: Engine) -> None:
     job = await waiting(engine, 2)
     one, other = await queue(engine, job.id)
-    await hand_in(engine, job.id, one.digest, given(one, 1, 5), judged_by="anna")
+    await hand_in(engine, job.id, one.digest, given(one, 1, 5), by=person("anna"))
     assert [left.digest for left in await queue(engine, job.id)] == [other.digest]
     assert await question_of(engine, job.id, one.digest) is None
-    await hand_in(engine, job.id, other.digest, given(other, 0, 0), judged_by="anna")
+    await hand_in(engine, job.id, other.digest, given(other, 0, 0), by=person("anna"))
     assert (await get_job(engine, job.id)).state == "completed"
     made = await judgments(engine, f"{job.id}:1.1")
     assert {one.judged_by_type for one in made.values()} == {"human"}
@@ -75,9 +76,9 @@ async def test_handing_in_completes_the_output_and_the_queue_goes_on(engine: Eng
 async def test_what_somebody_else_judged_first_is_refused(engine: Engine) -> None:
     job = await waiting(engine, 2)
     one, _ = await queue(engine)
-    await hand_in(engine, job.id, one.digest, given(one, 1, 5), judged_by="anna")
+    await hand_in(engine, job.id, one.digest, given(one, 1, 5), by=person("anna"))
     with pytest.raises(ConflictError, match="judged already"):
-        await hand_in(engine, job.id, one.digest, given(one, 0, 0), judged_by="bob")
+        await hand_in(engine, job.id, one.digest, given(one, 0, 0), by=person("bob"))
 
 
 async def test_a_run_that_is_worked_on_is_waited_for_and_in_the_end_said_to_be_busy(engine: Engine) -> None:
@@ -85,8 +86,8 @@ async def test_a_run_that_is_worked_on_is_waited_for_and_in_the_end_said_to_be_b
     (one,) = await queue(engine)
     async with working_on(engine, job):
         with anyio.fail_after(HANG_S), pytest.raises(BusyError):
-            await hand_in(engine, job.id, one.digest, given(one, 1, 5), judged_by="anna")
-    await hand_in(engine, job.id, one.digest, given(one, 1, 5), judged_by="anna")
+            await hand_in(engine, job.id, one.digest, given(one, 1, 5), by=person("anna"))
+    await hand_in(engine, job.id, one.digest, given(one, 1, 5), by=person("anna"))
 
 
 NO_KEY: Json = {"description": "Is it kind?"}

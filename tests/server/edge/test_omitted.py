@@ -37,6 +37,7 @@ LEAST: dict[str, Json] = {
         "runId": "k",
         "packets": [{"digest": "d", "judgments": [{"criterionId": "r", "score": 1, "rationale": "It is kind."}]}],
     },
+    "label_user": {"runId": "k", "sound": ["c0"], "reason": "It did."},
     "run_ab_test": {"testCaseId": "c0", "branchIds": ["x1", "x2"]},
     "get_statistics": {"testCaseId": "c0"},
     "score_outputs": {"rows": [{"output": "a", "assert": [{"type": "equals", "value": "a"}]}]},

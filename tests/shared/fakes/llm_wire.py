@@ -100,12 +100,16 @@ def openai_body(model: str, said: Answer, fault: str) -> Object:
 def with_tool_call(whole: Object, request: Object) -> Object:
     """The reply as a call of the request's first tool, asked with the user's words, while no result of a call is in it.
 
-    A prompt that says "no tools" is answered at once.
+    A prompt that says "no tools" is answered at once, one that says "always tools" is never answered in words.
     """
     tools, messages = request.get("tools"), request.get("messages")
     turns = [obj(turn) for turn in messages] if isinstance(messages, list) else []
     asked = text_of(turns[-1].get("content")) if turns else ""
-    if not isinstance(tools, list) or not tools or turns[-1].get("role") != "user" or not asked or "no tools" in asked:
+    if turns and "always tools" in text_of(turns[0].get("content")):
+        asked = text_of(turns[0].get("content"))
+    elif turns and turns[-1].get("role") != "user":
+        return whole
+    if not isinstance(tools, list) or not tools or not asked or "no tools" in asked:
         return whole
     tool = obj(tools[0])
     if "choices" not in whole:

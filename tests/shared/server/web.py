@@ -10,9 +10,10 @@ from pathlib import Path
 import anyio
 
 from minions_evals_mcp.bounded_connections import ConnectionLimits
+from minions_evals_mcp.network_address import bound
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.edge.guard import EvalsServer
-from minions_evals_mcp.server.http import Door, HttpServer, http_app, listening
+from minions_evals_mcp.server.http import Door, HttpServer, http_app
 from minions_evals_mcp.server.options import ServerOptions
 from minions_evals_mcp.server.session.opened import ServerSession
 from tests.hang import HANG_S
@@ -30,20 +31,20 @@ async def on_the_web(
     with_graphql: bool = False,
 ) -> AsyncGenerator[Door]:
     """The door of the server while it serves."""
-    with listening(Door("127.0.0.1", 0)) as bound:
-        door = Door("127.0.0.1", _port(bound), names, token)
+    with bound(Door("127.0.0.1", 0)) as listening:
+        door = Door("127.0.0.1", _port(listening), names, token)
         app = http_app(server, session, door, with_graphql=with_graphql)
         web = HttpServer(app, bounds or ConnectionLimits(), closing_s=1)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(web.serve, [bound])
+            tasks.start_soon(web.serve, [listening])
             try:
                 yield door
             finally:
                 web.should_exit = True
 
 
-def _port(bound: socket.socket) -> int:
-    return bound.getsockname()[1]
+def _port(listening: socket.socket) -> int:
+    return listening.getsockname()[1]
 
 
 TOKEN = "a-token-of-some-length"

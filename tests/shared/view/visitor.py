@@ -15,7 +15,7 @@ from minions_evals_mcp.engine.people.persons import token_hash
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.speakers import save_person
 from minions_evals_mcp.view.app import view_app
-from minions_evals_mcp.view.door import Keys
+from minions_evals_mcp.view.entrance.door import Keys
 from minions_evals_mcp.view.runs_again import Start
 from tests.workshop import START, Json, answer, bench, benchmark, case, rubric, save
 

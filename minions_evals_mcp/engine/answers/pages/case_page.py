@@ -19,6 +19,7 @@ from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.columns_beside import columns_of
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.answers.pages.case_checks import CheckRow, check_rows
+from minions_evals_mcp.engine.answers.readings.user_errors import PlayedUser, read_user
 from minions_evals_mcp.engine.answers.report_data import cases_at
 from minions_evals_mcp.engine.answers.report_values import ReportedCase
 from minions_evals_mcp.engine.context import Engine
@@ -28,6 +29,7 @@ from minions_evals_mcp.scoring.failure_causes import blames_answer
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.pages import case_strip
 from minions_evals_mcp.store.queries.report_units import Place
@@ -113,6 +115,8 @@ class CasePage:
     following: str
     earlier: str
     later: str
+    user: PlayedUser | None = None
+    """The user of a conversation whose check a person can overrule."""
 
     @property
     def output(self) -> JsonValue:
@@ -207,7 +211,13 @@ def _page(
         following="" if following is None else _address(run_id, following),
         earlier="" if earlier is None else _address(earlier.run_id, earlier.place),
         later="" if later is None else _address(later.run_id, later.place),
+        user=_user(db, job, case),
     )
+
+
+def _user(db: Db, job: Job, case: ReportedCase) -> PlayedUser | None:
+    is_talk = messages_of(case.either_trial.output or {}) is not None
+    return read_user(db, job.id, case_id=case.test_case_id, trial=case.trial) if is_talk else None
 
 
 def _address(run_id: str, place: Place) -> str:

@@ -19,6 +19,8 @@ class SignedIn:
     """Tokens by session, in memory: they end with the page. `cookie` has the port in its name, for browsers share ports."""
 
     cookie: str
+    secure: bool = False
+    """The cookie travels over TLS only."""
     _tokens: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str], repr=False)
 
     def token(self, request: Request) -> str:
@@ -32,4 +34,9 @@ class SignedIn:
         self._tokens[session] = token
         while len(self._tokens) > MAX_SESSIONS:
             self._tokens.popitem(last=False)
-        response.set_cookie(self.cookie, session, httponly=True, samesite="strict")
+        response.set_cookie(self.cookie, session, httponly=True, samesite="strict", secure=self.secure)
+
+    def forget(self, request: Request, response: Response) -> None:
+        """Ends the request's session."""
+        self._tokens.pop(request.cookies.get(self.cookie, ""), None)
+        response.delete_cookie(self.cookie, httponly=True, samesite="strict", secure=self.secure)

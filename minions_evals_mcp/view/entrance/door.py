@@ -1,4 +1,4 @@
-"""The door and who is let in: this machine's own browser, under our own name, with the token that was printed."""
+"""The door and who is let in: this machine's own browser with the token that was printed, or people who signed in with theirs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.datastructures import URL, Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from minions_evals_mcp.view.entrance.visitors import nobody
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -81,13 +83,55 @@ class Keys:
         """The names under which the page answers; a foreign one is a page that points its name at this machine."""
         return frozenset({f"{HOST}:{self.port}", f"localhost:{self.port}"})
 
+    @property
+    def origins(self) -> frozenset[str]:
+        """The sites whose forms are taken: the page's own."""
+        return frozenset(f"http://{host}" for host in self.hosts)
+
+    async def refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        """The answer to whoever does not hold the key; None lets the request in."""
+        token = Request(scope).query_params.get("token")
+        if token is not None and scope["method"] == "GET":
+            return self._opened(scope, token)
+        if scope["path"] == METRICS and _equal(headers.get("authorization", ""), f"Bearer {self.token}"):
+            return None  # a scraper keeps no cookie
+        return None if _equal(cookie_of(headers, self.cookie), self.session) else _locked()
+
+    def _opened(self, scope: Scope, token: str) -> Response:
+        """The same address without the token, which then stands in no history and no referrer."""
+        if not _equal(token, self.token):
+            return _locked()
+        address = URL(scope=scope).remove_query_params("token")
+        path = "/" + address.path.lstrip("/")  # two slashes would name another host
+        opened = RedirectResponse(f"{path}?{address.query}" if address.query else path, 303)
+        opened.set_cookie(self.cookie, self.session, max_age=KEPT_S, httponly=True, samesite="strict")
+        return opened
+
+
+class Entrance(Protocol):
+    """Who is let in, and under which names."""
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The `Host` headers that are answered."""
+        ...
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """The sites whose forms are taken."""
+        ...
+
+    async def refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        """The answer to whoever is not let in; None lets the request in."""
+        ...
+
 
 class Guarded:
-    """The pages for whoever holds the key; every answer carries the policy that nothing foreign runs under."""
+    """The pages for whoever is let in; every answer carries the policy that nothing foreign runs under."""
 
-    def __init__(self, app: ASGIApp, keys: Keys) -> None:
+    def __init__(self, app: ASGIApp, entrance: Entrance) -> None:
         self._app = app
-        self._keys = keys
+        self._entrance = entrance
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request that is let in, refuses any other."""
@@ -102,46 +146,31 @@ class Guarded:
                     headers.setdefault(name, value)
             await send(message)
 
-        await (self._refusal(scope) or self._app)(scope, receive, sending)
+        with nobody():
+            await ((await self._refusal(scope)) or self._app)(scope, receive, sending)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    async def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        if headers.get("host") not in self._keys.hosts:
+        if headers.get("host") not in self._entrance.hosts:
             return PlainTextResponse("This page answers under its own address only.", 421)
         if not self._own_origin(scope["method"], headers):
             return PlainTextResponse("This request came from another site.", 403)
-        token = Request(scope).query_params.get("token")
-        if token is not None and scope["method"] == "GET":
-            return self._opened(scope, token)
-        if scope["path"] == METRICS and _equal(headers.get("authorization", ""), f"Bearer {self._keys.token}"):
-            return None  # a scraper keeps no cookie
-        if not _equal(_cookie(headers, self._keys.cookie), self._keys.session):
-            return _locked()
-        return None
+        return await self._entrance.refusal(scope, headers)
 
     def _own_origin(self, method: str, headers: Headers) -> bool:
         """Returns whether a page of ours asked; what changes something must say so."""
         origin = headers.get("origin")
         if origin is None:
             return method in READING
-        return origin in {f"http://{host}" for host in self._keys.hosts}
-
-    def _opened(self, scope: Scope, token: str) -> Response:
-        """The same address without the token, which then stands in no history and no referrer."""
-        if not _equal(token, self._keys.token):
-            return _locked()
-        address = URL(scope=scope).remove_query_params("token")
-        path = "/" + address.path.lstrip("/")  # two slashes would name another host
-        opened = RedirectResponse(f"{path}?{address.query}" if address.query else path, 303)
-        opened.set_cookie(self._keys.cookie, self._keys.session, max_age=KEPT_S, httponly=True, samesite="strict")
-        return opened
+        return origin in self._entrance.origins
 
 
 def _locked() -> Response:
     return PlainTextResponse("Open the address that `minions-evals view` printed: it holds the token.", 401)
 
 
-def _cookie(headers: Headers, name: str) -> str:
+def cookie_of(headers: Headers, name: str) -> str:
+    """The value of that cookie; empty without one."""
     try:
         cookie = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:

@@ -1,0 +1,1 @@
+"""Figures that are skewed (times, costs): their quantiles."""

@@ -1,0 +1,1 @@
+"""Who is let in to the pages, and as whom."""
