@@ -121,6 +121,7 @@ LIMITED: Mapping[Interface, Mapping[str, str]] = {
 
 _ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it is made of this request everywhere else"
 _KNOWN_SPEAKER = "the terminal, or the token of the call, identifies the person"
+_WHO_JUDGES = "who judges what is for the operator of a team's queue to say, at the command line"
 _NO_BENCHMARKS = "document 5 has no benchmarks"
 _OF_DOCUMENT_5: Mapping[str, str] = dict.fromkeys(
     ("judge", "target", "recorded", "trials", "fresh", "max_cost_usd", "max_seconds", "world", "faults"),
@@ -258,6 +259,14 @@ TABLE: Mapping[str, Operation] = {
         graphql=_PERSONS_COMMAND,
         python="a person's command: a program runs it as one",
         callers=frozenset({"person"}),
+    ),
+    "assign_judging": Operation(
+        "operator.assign_judging",
+        cli=Offer("people assign", names={"run_id": "RUN_ID", "people": "to"}),
+        mcp=_WHO_JUDGES,
+        message=_WHO_JUDGES,
+        graphql=_WHO_JUDGES,
+        python=_WHO_JUDGES,
     ),
     "try_version": Operation(
         "try_version",

@@ -34,6 +34,7 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "compare_versions": {"benchmark_id": "b", "version_a": "p@1", "version_b": "p@2"},
     "batch_run_tests": {"prompt_id": "p", "test_case_ids": ["c"]},
     "forget": {"subject": "Ada Lovelace"},
+    "assign_judging": {"run_id": "run", "people": ["anna"]},
     "try_version": {"benchmark_id": "b", "version": "p@2"},
     "detect_trend": {"benchmark_id": "b"},
     "classify_failure": {"run_id": "run"},

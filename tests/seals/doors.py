@@ -21,6 +21,7 @@ NOT_ASKED: dict[str, str] = {
     "pick": "picks among rows of the caller's own",
     "people add": "says nothing of a case",
     "people role": "says nothing of a case",
+    "people assign": "counts outputs by person",
     "people remove": "says nothing of a case",
     "people list": "says nothing of a case",
     "mcp install": "reads a host's settings file only",
