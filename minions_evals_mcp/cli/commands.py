@@ -84,6 +84,7 @@ WORLD_COMMANDS = {
 }
 SUITE_COMMANDS = {
     "from-traces": ("make.from_traces:from_traces", "Draft test cases from an agent's production traces."),
+    "from-prompt": ("make.from_prompt:from_prompt", "Draft test cases from a prompt or documents."),
 }
 SHOWN = {
     "Start": ("init", "demo", "doctor", "mcp"),
@@ -129,6 +130,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         {
             **_under("judge", "submit", "label", "label-user", "agreement", "judge-check", "accept"),
             "add": ("people.persons:add", "Add a person to the store and print their token once."),
+            "assign": ("people.assigning:assign", "Divide what waits of a run among people."),
             "role": ("people.persons:role_", "Change what a person may do."),
             "remove": ("people.persons:remove", "Revoke a person's token."),
             "list": ("people.persons:list_", "List the people in the store."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -53,6 +54,14 @@ def is_blank(text: str) -> bool:
         return False
     shown = text.partition("\0")[0]
     return all(unicodedata.category(character)[0] in "ZCM" or character in FILLERS for character in shown)
+
+
+def is_finite(number: float) -> bool:
+    """Returns whether the number is one that a float can be; a whole number of JSON may be beyond every float."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
 
 
 def first_named(names: Sequence[str], most: int, *, of: int | None = None, between: str = ", ") -> str:

@@ -19,7 +19,10 @@ LONGEST = 200
 _STEP = late(r"\b(?:in )?step \d+\s*(?=`)|,? ?(?:first )?in step \d+|\bstep \d+\b", re.IGNORECASE)
 _QUOTED = late(r"“[^”]*”?|\"[^\"]*\"|(?<![\w])'[^']*'(?!\w)|\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]")
 _WITH_DIGITS = late(r"(?<![`\w])[\w.:/@#€$£+-]{0,120}?\d[\w.:/@#%€$£+-]*+")
-_NO_FAULT = late(r"^(?:the log shows no fault|nothing wrong was found in the log).*?;\s*", re.IGNORECASE | re.DOTALL)
+_NO_FAULT = late(
+    r"^(?:the log shows no fault|nothing wrong was found in the log|no step can be named).*?;\s*",
+    re.IGNORECASE | re.DOTALL,
+)
 _NO_LOG = late(r"^(?:there is no tool-call log|the agent made no call);\s*", re.IGNORECASE)
 _TOOL = late(r"`([^`]{1,80})`")
 _ELLIPSES = late(r"…(?:[\s,;:]*…)+")

@@ -61,9 +61,13 @@ def texts(value: JsonValue) -> tuple[str, ...]:
     return (f"{value:g}" if isinstance(value, float) else str(value),) if isinstance(value, int | float) else ()
 
 
+GREATEST = 2**53
+"""Counts and prices lie below it: what is more, no store and no other program keeps exactly."""
+
+
 def number(value: JsonValue) -> float | None:
     """The value if it is a number of something: finite and not negative."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < GREATEST:
         return None
     return float(value)
 
