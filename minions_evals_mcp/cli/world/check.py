@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from cyclopts import Parameter
+from pydantic import JsonValue
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
 from minions_evals_mcp.cli.world.finding import FoundWorld, found_world, vet_world
@@ -80,6 +81,7 @@ def _server(server: WorldServer, found: FoundWorld) -> Json:
         "mode": "replay", "tape": server.tape, "calls": len(tape.calls), "server": f"{tape.head.name} {tape.head.version}".strip(),
         "recordedAt": None if at is None else minute(at), "isCut": tape.is_cut,
         "tools": [str(tool.get("name")) for tool in tape.head.tools],
+        **({"startsAtAMiss": [*server.run]} if server.may_start else {}),
     }  # fmt: skip
 
 
@@ -90,9 +92,16 @@ def _line(name: str, seen: Json) -> str:
         case "replay":
             cut = "; its last line was cut short and is left out" if seen["isCut"] else ""
             told = f"replayed from {seen['tape']}: {seen['calls']} calls of {seen['server']}, recorded {seen['recordedAt']}{cut}"
+            told += (
+                f"; a call that is not on it starts {_words(seen['startsAtAMiss'])}" if "startsAtAMiss" in seen else ""
+            )
         case mode:
-            told = f"{mode}: starts {' '.join(map(str, seen['run'] if isinstance(seen['run'], list) else []))}"
+            told = f"{mode}: starts {_words(seen['run'])}"
     return f"  {name} is {printable(told, 400)}"
+
+
+def _words(command: JsonValue) -> str:
+    return " ".join(map(str, command if isinstance(command, list) else []))
 
 
 def _listed(seen: Json) -> str:
