@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.records.save_records import Saved
 from minions_evals_mcp.report.plain import printable
 
 EACH_UP_TO = 20
@@ -24,13 +23,14 @@ class FolderTally:
     folder: Path
     files: Counter[str] = field(default_factory=Counter[str])
     refused: Counter[str] = field(default_factory=Counter[str])
-    saved: dict[str, Saved] = field(default_factory=dict[str, Saved])
+    records: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
+    """New, changed and unchanged records of each format."""
     not_read: Counter[str] = field(default_factory=Counter[str])
 
-    def took(self, form: str, saved: Saved) -> None:
-        """Counts a file that was taken in."""
+    def took(self, form: str, **records: int) -> None:
+        """Counts a file that was taken in, with its records."""
         self.files[form] += 1
-        self.saved[form] = self.saved.get(form, Saved(0, 0, 0)) + saved
+        self.records.setdefault(form, Counter()).update(records)
 
     def left(self, others: Iterable[Path]) -> None:
         """Counts files of an unsupported format."""
@@ -39,7 +39,7 @@ class FolderTally:
     def wire(self) -> Json:
         """The summary for a program."""
         formats: Json = {
-            form: {"taken": self.files[form], "refused": self.refused[form], **_figures(self.saved.get(form))}
+            form: {"taken": self.files[form], "refused": self.refused[form], **self.records.get(form, {})}
             for form in sorted({*self.files, *self.refused})
         }
         return {
@@ -54,17 +54,13 @@ class FolderTally:
             f" {self.not_read.total()} of an unsupported format"
         )
         for form, count in self.files.most_common():
-            saved = self.saved[form]
+            figures = ", ".join(f"{number} {name}" for name, number in self.records[form].items())
             files = "1 file" if count == 1 else f"{count} files"
-            yield f"  {form}: {files}, {saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged"
+            yield f"  {form}: {files}, {figures}"
         if self.refused:
             yield f"  refused: {_counted(self.refused)}"
         if self.not_read:
             yield f"  not read: {_counted(self.not_read)}"
-
-
-def _figures(saved: Saved | None) -> Json:
-    return {} if saved is None else {"new": saved.new, "changed": saved.changed, "unchanged": saved.unchanged}
 
 
 def _counted(counts: Counter[str]) -> str:

@@ -166,7 +166,8 @@ async def _import_folder(engine: Engine, folder: Path, name: str | None, common:
         form = SUITE
         try:
             form = name or getattr(format_of(file, None), "name", SUITE)
-            tally.took(form, await _import_one(engine, file, name, common, told=len(known) <= EACH_UP_TO))
+            saved = await _import_one(engine, file, name, common, told=len(known) <= EACH_UP_TO)
+            tally.took(form, new=saved.new, changed=saved.changed, unchanged=saved.unchanged)
         except BadInputError as error:
             tally.refused[form] += 1
             tell(f"refused: {error.message}\n", aside=True)
