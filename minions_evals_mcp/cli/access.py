@@ -55,6 +55,7 @@ OWN: Mapping[str, Access] = {
     "classify": Access("writes", agreed=(JUDGE,)),
     "promote": Access("writes"),
     "suite from-traces": Access("writes", _NAMED, agreed=(JUDGE,)),
+    "suite from-prompt": Access("writes", agreed=(JUDGE,)),
     "submit": Access("writes"),
     "judge": Access("writes"),
     "label": Access("writes"),

@@ -84,6 +84,7 @@ WORLD_COMMANDS = {
 }
 SUITE_COMMANDS = {
     "from-traces": ("make.from_traces:from_traces", "Draft test cases from an agent's production traces."),
+    "from-prompt": ("make.from_prompt:from_prompt", "Draft test cases from a prompt or documents."),
 }
 SHOWN = {
     "Start": ("init", "demo", "doctor", "mcp"),

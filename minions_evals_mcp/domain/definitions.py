@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.assertions import AGENT_TURNS, EVERY_TURN, TURN, A
 from minions_evals_mcp.domain.conversations import Conversation
 from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.values import Count, Id, Json, Text, Timestamp, Unit, Value
-from minions_evals_mcp.domain.worlds import STARTED, DatabaseState, Fault, FolderState, ServerName, WorldServer
+from minions_evals_mcp.domain.worlds import DatabaseState, Fault, FolderState, ServerName, WorldServer
 
 JudgeType = Literal["llm", "heuristic", "human"]
 PassRule = Literal["max_score", "similarity_0_8"]
@@ -263,4 +263,4 @@ class World(Fields):
 
     def commands(self) -> tuple[tuple[str, ...], ...]:
         """The commands that the world starts, by the names of their servers."""
-        return tuple(server.run for _, server in sorted(self.servers.items()) if server.mode in STARTED)
+        return tuple(server.run for _, server in sorted(self.servers.items()) if server.may_start)

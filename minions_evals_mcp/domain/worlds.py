@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.values import Amount, Id, Json, Text, Unit, Value
 from minions_evals_mcp.errors import BadInputError
 
 Mode = Literal["mock", "replay", "record", "live"]
-ON_MISS = Literal["error", "nearest"]
+ON_MISS = Literal["error", "nearest", "live"]
 ServerName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_./-]{1,128}$")]
 Pointer = Annotated[str, StringConstraints(pattern=r"^(/[^/]+)+$")]
@@ -98,7 +98,8 @@ class WorldServer(Value):
     `mock` answers by the rules of its `tools`; `replay` answers from its `tape`; `record` passes calls to the real server, which
     `run` starts, and keeps them on the tape; `live` passes them and keeps none. `ignore` names arguments that do not count when a
     call is looked up on the tape. `env` names variables that the real server is given. `on_miss` answers a call that is not on
-    the tape: `error`, or `nearest` recorded call of that tool, which is counted as a miss all the same.
+    the tape: `error`, the `nearest` recorded call of that tool, or `live`, the real server, which `run` starts at the first miss
+    where the operator has agreed. Each is counted as a miss all the same.
     """
 
     mode: Mode = "mock"
@@ -109,6 +110,11 @@ class WorldServer(Value):
     ignore: Annotated[tuple[Pointer, ...], Field(strict=False)] = ()
     on_miss: ON_MISS = "error"
 
+    @property
+    def may_start(self) -> bool:
+        """Whether its real server may be started, which needs the operator's consent."""
+        return self.mode in STARTED or self.on_miss == "live"
+
     @model_validator(mode="after")
     def _has_what_its_mode_needs(self) -> Self:
         if self.mode == "mock" and not self.tools:
@@ -117,6 +123,8 @@ class WorldServer(Value):
             raise ValueError(f"tools: a server in mode {self.mode} has the tools of the real one; leave them out")
         if self.mode in STARTED and not self.run:
             raise ValueError(f"run: mode {self.mode} needs the command that starts the real server")
+        if self.on_miss == "live" and (self.mode != "replay" or not self.run):
+            raise ValueError("onMiss: live needs mode replay, and under run the command that starts the real server")
         if self.mode in {"replay", "record"} and self.tape is None:
             raise ValueError(f"tape: mode {self.mode} needs the path of a tape")
         if len({tool.name for tool in self.tools}) < len(self.tools):

@@ -162,8 +162,8 @@ class AnthropicClient(RetriedClient):
 
     async def _attempt(self, request: ModelRequest) -> Answered | AttemptFault:
         if not request.stream:
-            content = await self._messages.post({**_body(request), **_extra_body(request)})
-            return content if isinstance(content, AttemptFault) else _answer(content)
+            content = await self._messages.post({**messages_body(request), **messages_extra(request)})
+            return content if isinstance(content, AttemptFault) else read_message(content)
         try:
             return await self._streamed(request)
         except self._errors.APIStatusError as error:
@@ -176,13 +176,14 @@ class AnthropicClient(RetriedClient):
             model=request.model,
             max_tokens=request.max_tokens,
             messages=[{"role": "user", "content": request.user}],
-            extra_body=_extra_body(request),
+            extra_body=messages_extra(request),
             stream=True,
         ) as response:
-            return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=departed_at())
+            return await read_reply(response.http_response, _Gathered(), whole=read_message, sent_at=departed_at())
 
 
-def _body(request: ModelRequest) -> Json:
+def messages_body(request: ModelRequest) -> Json:
+    """The parts of a request that every call has."""
     return {
         "model": request.model,
         "max_tokens": request.max_tokens,
@@ -190,7 +191,7 @@ def _body(request: ModelRequest) -> Json:
     }
 
 
-def _extra_body(request: ModelRequest) -> Json:
+def messages_extra(request: ModelRequest) -> Json:
     """The request's own parameters; a schema joins an `output_config` (effort) that stands among them."""
     body = dict(request.params)
     if request.system is not None:
@@ -202,7 +203,8 @@ def _extra_body(request: ModelRequest) -> Json:
     return body
 
 
-def _answer(content: bytes) -> Answered | AttemptFault:
+def read_message(content: bytes) -> Answered | AttemptFault:
+    """What a whole reply says."""
     try:
         return _reply_of(_Message.model_validate_json(content))
     except ValidationError as error:

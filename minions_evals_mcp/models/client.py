@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field, replace
 from typing import Protocol
 
@@ -43,6 +43,8 @@ class ModelConnection:
     concurrency: int
     retry: RetrySettings
     reply_bytes: int
+    place: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What a cloud needs besides: its region, project or version of the interface."""
 
 
 def _says_nothing(answer: Answered) -> bool:

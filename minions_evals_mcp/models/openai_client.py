@@ -200,8 +200,8 @@ class OpenAIClient(RetriedClient):
             content = await self._responses.post(responses_body(request))
             return content if isinstance(content, AttemptFault) else read_response(content)
         if not request.stream:
-            content = await self._chats.post({**_body(request), **_extra_body(request, self._limits(request))})
-            return content if isinstance(content, AttemptFault) else _answer(content)
+            content = await self._chats.post({**chat_body(request), **chat_extra(request, self._limits(request))})
+            return content if isinstance(content, AttemptFault) else read_chat(content)
         try:
             return await self._streamed(request)
         except self._errors.APIStatusError as error:
@@ -213,11 +213,11 @@ class OpenAIClient(RetriedClient):
         async with self._stream(
             model=request.model,
             messages=[{"role": "user", "content": request.user}],
-            extra_body=_extra_body(request, self._limits(request)),
+            extra_body=chat_extra(request, self._limits(request)),
             stream=True,
             stream_options={"include_usage": True},
         ) as response:
-            return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=departed_at())
+            return await read_reply(response.http_response, _Gathered(), whole=read_chat, sent_at=departed_at())
 
 
 def token_limit_names(base_url: str) -> tuple[str, ...]:
@@ -226,11 +226,13 @@ def token_limit_names(base_url: str) -> tuple[str, ...]:
     return LIMITS[::-1] if newest_first else LIMITS
 
 
-def _body(request: ModelRequest) -> Json:
+def chat_body(request: ModelRequest) -> Json:
+    """The parts of a request that every call has."""
     return {"model": request.model, "messages": [{"role": "user", "content": request.user}]}
 
 
-def _extra_body(request: ModelRequest, limits: tuple[str, ...]) -> Json:
+def chat_extra(request: ModelRequest, limits: tuple[str, ...]) -> Json:
+    """The request's own parameters; `limits` are the names of the longest reply, the likeliest first."""
     limit: Json = {limits[0]: request.max_tokens} if limits else {}
     body: Json = {**limit, **request.params}
     if request.system is not None:
@@ -241,7 +243,8 @@ def _extra_body(request: ModelRequest, limits: tuple[str, ...]) -> Json:
     return body
 
 
-def _answer(content: bytes) -> Answered | AttemptFault:
+def read_chat(content: bytes) -> Answered | AttemptFault:
+    """What a whole reply says."""
     try:
         return _reply_of(_Chat.model_validate_json(content))
     except ValidationError as error:

@@ -428,11 +428,35 @@ TABLE: Mapping[str, Operation] = {
             left_out={
                 "max_cost_usd": "the operator's model reads at the command line",
                 "each": "one draft a kind fits a short answer; a host pays for every field",
+                "most_traces": "the newest 2,000 fit an answer",
             },
         ),
         message="whoever asks for drafts reads them; the agent accepts none",
         graphql="document 5 has no traces",
         python=Offer("suite_from_traces"),
+    ),
+    "suite_from_prompt": Operation(
+        "suites.suite_from_prompt",
+        cli=Offer(
+            "suite from-prompt",
+            names={"prompt_version_ref": "version", "documents": "DOCUMENTS"},
+            left_out={
+                "cases": "an option of its own names the file that holds them",
+                "prompt": "an option of its own names the file that holds it",
+            },
+        ),
+        mcp=Offer(
+            "suite_from_prompt",
+            left_out={
+                "max_cost_usd": "the operator's model writes at the command line",
+                "writer": "the caller writes; the operator's model writes at the command line",
+                "prompt": "a document does; a host pays for every field",
+                "count": "the caller writes as many as it likes",
+            },
+        ),
+        message="whoever asks for drafts reads them; the agent accepts none",
+        graphql="document 5 has no documents to write cases of",
+        python=Offer("suite_from_prompt"),
     ),
     "approve_prompt_version": Operation(
         "approve_prompt_version",

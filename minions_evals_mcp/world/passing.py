@@ -6,14 +6,15 @@ import os
 import re
 import sys
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskGroup, TaskStatus
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
@@ -22,12 +23,12 @@ from mcp_types import Tool
 from minions_evals_mcp.confined_paths import confined_path
 from minions_evals_mcp.domain.values import Json, utc
 from minions_evals_mcp.domain.worlds import WorldServer
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import BadInputError, first_of
 from minions_evals_mcp.known_secrets import remember, remember_named
 from minions_evals_mcp.sandbox.child_environment import child_environment
-from minions_evals_mcp.world.calls import CallAnswer, WorldCall
+from minions_evals_mcp.world.calls import CallAnswer, WorldCall, tool_result
 from minions_evals_mcp.world.holdings import Holdings
-from minions_evals_mcp.world.sessions import Clock
+from minions_evals_mcp.world.sessions import Clock, WorldSession
 from minions_evals_mcp.world.tapes import TapedCall, TapeHead, call_line, head_line, read_tape
 
 _KEEPER = Path(__file__).parents[1] / "sandbox" / "keeper.py"
@@ -57,6 +58,35 @@ class RealServer:
         if self.tape is not None:
             await anyio.to_thread.run_sync(self.tape.write, kept)
         return CallAnswer(source="real", result=kept.result, protocol_error=kept.protocol_error)
+
+
+@dataclass(slots=True)
+class LateServer:
+    """A real server that is started at the first call, in `tasks`, and ends with them."""
+
+    start: Callable[[], AbstractAsyncContextManager[RealServer]]
+    tasks: TaskGroup
+    _real: RealServer | None = field(default=None, init=False)
+    _starting: anyio.Lock = field(default_factory=anyio.Lock, init=False)
+
+    async def __call__(self, call: WorldCall) -> CallAnswer:
+        """The real server's answer; one that cannot be started is an error to the agent."""
+        async with self._starting:
+            if self._real is None:
+                try:
+                    self._real = await self.tasks.start(self._hold)
+                except Exception as error:  # noqa: BLE001  whatever hinders the start of somebody else's program
+                    cause = first_of(error) if isinstance(error, BaseExceptionGroup) else error
+                    reason = f"The real server cannot be started: {str(cause) or type(cause).__name__}."
+                    return CallAnswer(source="none", result=tool_result(reason, is_error=True), miss=reason)
+        assert self._real is not None
+        return await self._real(call)
+
+    async def _hold(self, *, task_status: TaskStatus[RealServer]) -> None:
+        """Keeps it running in the task that started it."""
+        async with self.start() as real:
+            task_status.started(real)
+            await anyio.sleep_forever()
 
 
 @dataclass(slots=True)
@@ -144,10 +174,11 @@ def _filled(name: str, run: Sequence[str], holdings: Holdings | None) -> list[st
     return [_PLACE.sub(place, part) for part in run]
 
 
-async def changed_tools(name: str, server: WorldServer, base: Path, head: TapeHead, *, clock: Clock) -> list[str]:
+async def changed_tools(name: str, server: WorldServer, session: WorldSession, head: TapeHead) -> list[str]:
     """How the real server's tools differ from those on the tape: it is started for that, and ended."""
     live = server.model_copy(update={"mode": "live"})
-    async with real_server(name, live, base, clock=clock) as real:
+    started = real_server(name, live, session.base, clock=session.clock, holdings=session.holdings)
+    async with started as real:
         now = {tool.name: tool_wire(tool) for tool in real.tools}
     before = {str(tool.get("name")): tool for tool in head.tools}
     return [

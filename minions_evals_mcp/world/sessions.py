@@ -128,7 +128,10 @@ class WorldSession:
         """The answer to the call, once it is in the journal. `passing` reaches the real server, where the mode has one."""
         started, at = time.perf_counter(), utc(self.clock())
         server = self.world.servers[call.server]
-        if server.mode not in STARTED or self._is_honeypot(call):
+        miss = None
+        if server.mode not in STARTED and server.on_miss == "live" and passing is not None:
+            miss = await self._in_turn(partial(self._missing, server, call))
+        if (server.mode not in STARTED and miss is None) or self._is_honeypot(call):
             return await self._in_turn(partial(self.answer_now, call))
         assert passing is not None
         fault = await self._in_turn(partial(self._due, call))
@@ -137,6 +140,8 @@ class WorldSession:
             given = await passing(call)
         if fault is not None and fault.kind == "duplicate":
             given = await passing(call)
+        if miss is not None and given.source == "real":
+            given = given.model_copy(update={"miss": f"{miss.reason}; the real server answered"})
         return await self._in_turn(partial(self._settled, call, partial(_as_given, given), fault, started, at))
 
     async def _in_turn(self, work: Callable[[], T]) -> T:
@@ -158,6 +163,13 @@ class WorldSession:
             raise BadInputError(f"{call.server} is {server.mode}: its tools are called over MCP.")
         decide = partial(self._decided, server, call)
         return self._settled(call, decide, self._due(call), time.perf_counter(), utc(self.clock()))
+
+    def _missing(self, server: WorldServer, call: WorldCall) -> Miss | None:
+        """Why the call is not on the tape, if it is not."""
+        with self._threads, self._lock:
+            self._catch_up()
+            found = self.tape(call.server).find(call, server.ignore, self._progress.replayed[replay_key(server, call)])
+        return found if isinstance(found, Miss) else None
 
     def _is_honeypot(self, call: WorldCall) -> bool:
         return self.planted is not None and call.tool == self.planted.honeypot

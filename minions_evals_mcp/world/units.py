@@ -19,7 +19,7 @@ from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Json
-from minions_evals_mcp.domain.worlds import STARTED, WorldEvidence
+from minions_evals_mcp.domain.worlds import WorldEvidence
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked, masked_json
@@ -197,7 +197,7 @@ def vet_started(record: Record[World], *, agreed: bool) -> None:
     """Raises `BadInputError` where the world starts real servers and the operator has not agreed."""
     if agreed or not record.fields.commands():
         return
-    names = [name for name, server in record.fields.servers.items() if server.mode in STARTED]
+    names = [name for name, server in record.fields.servers.items() if server.may_start]
     raise BadInputError(
         f"the world {record.id} starts the real server{'s' if len(names) > 1 else ''} {', '.join(names)}, and you have not agreed"
         " to that.",

@@ -81,6 +81,7 @@ ELSEWHERE = {
     "world serve": "it serves until it is interrupted; `world check` has its argument",
     "live": "it goes on until it is interrupted, and filters by whole names",
     "suite from-traces": "it accepts the drafts that it made: tests/discovery",
+    "suite from-prompt": "as above",
     "forget": "what is erased is named whole: see below",
 }
 NO_ID = {

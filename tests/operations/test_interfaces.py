@@ -48,6 +48,7 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "calibrate": {"benchmark_id": "b", "repeats": 5},
     "label_user": {"run_id": "run", "sound": ["case"], "reason": "It gave what it was asked for."},
     "judge_check": {"ident": "b", "probes": ["empty"]},
+    "suite_from_prompt": {"prompt_version_ref": "p@1"},
     "suite_from_traces": {"agent_id": "support-desk", "dimensions": ["language"]},
     "approve_prompt_version": {"prompt_version_ref": "p@2", "decided_by": "ada"},
 }

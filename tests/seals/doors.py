@@ -78,6 +78,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     "suite from-traces": (
         ("--agent", "agent"), ("--agent", "agent", "--reader", "caller", "--json"), ("--agent", "agent", "--accept", "c8"),
     ),
+    "suite from-prompt": (("--version", "v1", "--json"), ("--accept", "c8")),
     "promote": (("run-v2:c8",), ("run-v2:8.1", "--corrected", "x"), ("v1/1",), ("TOLD:B:c8",)),
     "seal": ((), ("b",)),
     "rejudge": each("run-v1", "TOLD:A"),
@@ -167,6 +168,10 @@ OF_TOOLS: dict[str, list[dict[str, object]]] = {
         {"testCaseId": "c1", "branches": BRANCHES}, {"benchmarkId": "b", "branches": BRANCHES},
     ],
     "suite_from_traces": [{"agentId": "agent"}, {"agentId": "agent", "reader": "caller"}, {"agentId": "agent", "accept": ["c8"]}],
+    "suite_from_prompt": [
+        {"promptVersionRef": "v1"}, {"documents": [{"name": "d", "text": "x"}], "cases": [{"inputs": {"input": "x"}, "expected": "y"}]},
+        {"accept": ["c8"]},
+    ],
     "promote_failure": [{"id": one} for one in ("run-v2:c8", "TOLD:B:c8", "v1/1")],
     "get_statistics": [
         {"testCaseId": "c1", "executions": True, "detail": "full"}, {"testCaseId": "c4", "detail": "full"},

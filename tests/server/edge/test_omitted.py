@@ -27,6 +27,7 @@ LEAST: dict[str, Json] = {
     "classify_failure": {"id": "k"},
     "promote_failure": {"id": "a-c0"},
     "suite_from_traces": {"agentId": "agent"},
+    "suite_from_prompt": {"documents": [{"name": "d", "text": "Answer."}]},
     "detect_trend": {"benchmarkId": "b"},
     "audit_benchmark": {"benchmarkId": "b"},
     "plan_benchmark": {"benchmarkId": "b"},
