@@ -40,7 +40,7 @@ CONFIG = (
 )
 PROJECT = (
     'store = "evals.db"\nsuites = ["suite.jsonl"]\ntarget = "command:cat"\njudge = "llm"\n'
-    '[thresholds]\nmin-score = 0.5\nfail-on-regression = true\n[caps]\nmax-cost-usd = 1.0\n[retention]\noutputs = 90\n'
+    "[thresholds]\nmin-score = 0.5\nfail-on-regression = true\n[caps]\nmax-cost-usd = 1.0\n[retention]\noutputs = 90\n"
 )
 DOTENV = "OPENAI_API_KEY=x\nexport A='b'\n# note\nB=\"c\\n\"\n"
 READERS: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
