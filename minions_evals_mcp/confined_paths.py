@@ -22,6 +22,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO_LINK
+_OVERWRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | _NO_LINK
 _IN_THE_WAY = (errno.ELOOP, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.EMLINK)
 """What `open` answers where a part of the path is a link, a file or there already; anything else is the machine's failure."""
 _RELATIVE = os.open in os.supports_dir_fd and os.mkdir in os.supports_dir_fd
@@ -121,3 +122,51 @@ def _checked_parent(folder: Path, path: PurePosixPath, *, make: bool) -> Path:
 
 def _open(at: int | Path, name: str, flags: int, mode: int = 0o600) -> int:
     return os.open(name, flags, mode, dir_fd=at) if isinstance(at, int) else os.open(at / name, flags, mode)
+
+
+def write_confined(folder: Path, place: PurePosixPath, content: bytes) -> None:
+    """Writes the file at `place` below `folder`, over one that is there; raises `BadInputError` where a link is in the way."""
+    place = confined_path(str(place), field="path")
+    with ExitStack() as opened:
+        try:
+            at = _parent(folder, place, opened, make=True)
+            with os.fdopen(_open(at, place.name, _OVERWRITE), "wb") as written:
+                written.write(content)
+        except OSError as error:
+            raise _in_the_way(place, error) from None
+
+
+def remove_confined(folder: Path, place: PurePosixPath) -> None:
+    """Removes the file at `place` below `folder`, if it is there; raises `BadInputError` where a link is in the way."""
+    place = confined_path(str(place), field="path")
+    with ExitStack() as opened:
+        try:
+            at = _parent(folder, place, opened, make=False)
+            if isinstance(at, int):
+                os.unlink(place.name, dir_fd=at)
+            else:
+                (at / place.name).unlink()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _in_the_way(place, error) from None
+
+
+def is_free(folder: Path, place: PurePosixPath) -> bool:
+    """Whether a file can be written at `place` below `folder`: no link and no file of another kind is on the way now."""
+    at = folder
+    for part in place.parts[:-1]:
+        at /= part
+        if at.is_symlink() or (at.exists() and not at.is_dir()):
+            return False
+    at /= place.name
+    return not at.is_symlink() and not at.is_dir()
+
+
+def _in_the_way(place: PurePosixPath, error: OSError) -> Exception:
+    """The refusal where something else stands there; what is the machine's failure stays as it is."""
+    if error.errno not in {*_IN_THE_WAY, errno.EPERM}:
+        return error
+    return BadInputError(
+        f"{place} cannot be changed: {error.strerror}.", remedy="Name a file that no link or file leads to."
+    )

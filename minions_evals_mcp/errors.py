@@ -44,7 +44,9 @@ class EvalsError(Exception):
     @property
     def text(self) -> str:
         """Message and remedy, with their references."""
-        return f"{self.message_text} {self.remedy_text}".strip()
+        said = self.message_text
+        ended = not self.remedy_text or not said[-1:].isalnum() or not self.remedy_text[:1].isupper()
+        return f"{said}{'' if ended else '.'} {self.remedy_text}".strip()
 
     @property
     def next(self) -> tuple[Next, ...]:

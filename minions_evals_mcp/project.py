@@ -11,11 +11,11 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, Self, cast
 from urllib.parse import urlsplit
 
 from platformdirs import user_config_path
-from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.digests import text_digest
@@ -69,18 +69,57 @@ class Retention(_Table):
         return {name.replace("_", "-"): days for name, days in self if days is not None}
 
 
-class Endpoint(_Table):
-    """A model endpoint under a name of yours: `api` is the interface that it speaks, `key_env` the variable with its key."""
+Place = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]*$", max_length=100)]
 
-    api: Literal["openai", "anthropic"] = "openai"
-    base_url: Annotated[str, Field(pattern=r"^https?://[^/?#\s]+")]
+
+class Endpoint(_Table):
+    """A model endpoint under a name of yours: `api` is the interface that it speaks, `key_env` the variable with its key.
+
+    A cloud is asked at its own address where no `base_url` is given: Bedrock's in a `region`, Vertex's of a `project` in one.
+    """
+
+    api: Literal["openai", "anthropic", "azure", "bedrock", "vertex"] = "openai"
+    base_url: Annotated[str | None, Field(pattern=r"^https?://[^/?#\s]+")] = None
     key_env: Annotated[str | None, Field(pattern=r"^[A-Za-z_]\w*$")] = None
+    region: Place | None = None
+    project: Place | None = None
+    api_version: Place | None = None
+
+    @model_validator(mode="after")
+    def _has_its_place(self) -> Self:
+        needed, known = CLOUDS.get(self.api, (("base-url",), ()))
+        given = {
+            name: getattr(self, name.replace("-", "_")) for name in ("base-url", "region", "project", "api-version")
+        }
+        if missing := [name for name in needed if given[name] is None]:
+            raise ValueError(f"api {self.api!r} needs {' and '.join(missing)}")
+        if strange := [name for name, value in given.items() if value and name not in {*needed, *known, "base-url"}]:
+            raise ValueError(f"api {self.api!r} takes no {strange[0]}")
+        return self
+
+    @property
+    def place(self) -> dict[str, str]:
+        """What a cloud needs besides its address."""
+        version = self.api_version or (AZURE_VERSION if self.api == "azure" else None)
+        given = {"region": self.region, "project": self.project, "api-version": version}
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
     def is_local(self) -> bool:
         """Whether it is on this machine."""
-        return urlsplit(self.base_url).hostname in {"localhost", "127.0.0.1", "::1"}
+        return urlsplit(self.base_url or "").hostname in {"localhost", "127.0.0.1", "::1"}
 
+
+CLOUDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "azure": (("base-url",), ("api-version",)),
+    "bedrock": (("region",), ()),
+    "vertex": (("project", "region"), ()),
+}
+"""What an endpoint at a cloud needs, and what it also takes."""
+SIGNED = frozenset({"bedrock", "vertex"})
+"""Clouds that are asked with the credentials of whoever runs the program."""
+AZURE_VERSION = "2024-10-21"
+"""The version of Azure's interface where none is named: the newest that is generally available."""
 
 TAKEN = frozenset(
     {*PROVIDERS, "http", "https", "python", "command", "file", "exec", "echo", "config", "evaluate", "latest"}
@@ -141,9 +180,16 @@ class Project:
     def endpoints(self) -> dict[str, Endpoint]:
         """The model endpoints of the file. A repository must not say where keys are sent: such an endpoint is the user's to name."""
         for name, endpoint in self.fields.models.items():
-            if endpoint.key_env is not None and not endpoint.is_local:
+            if endpoint.api in SIGNED and endpoint.base_url is not None and not endpoint.is_local:
                 raise BadInputError(
-                    f"{self.file}: models.{name}: a project file must not send the key of {endpoint.key_env} to {endpoint.base_url}.",
+                    f"{self.file}: models.{name}: a project file must not send what your {endpoint.api} credentials sign to"
+                    f" {endpoint.base_url}.",
+                    remedy=f"Leave base-url out, or write the table into {settings_file()}, which is yours.",
+                )
+            if endpoint.key_env is not None and not endpoint.is_local:
+                at = endpoint.base_url or endpoint.api
+                raise BadInputError(
+                    f"{self.file}: models.{name}: a project file must not send the key of {endpoint.key_env} to {at}.",
                     remedy=f"Write the table into {settings_file()}, which is yours, or leave key-env out.",
                 )
         return self.fields.models

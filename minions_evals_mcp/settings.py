@@ -131,7 +131,7 @@ def name_endpoints(project: Project | None, given: str | None) -> None:
             raise BadInputError(
                 f"{name!r} cannot be the name of a model endpoint.", remedy="Choose another, such as local."
             )
-        name_endpoint(name, endpoint.api, endpoint.base_url, endpoint.key_env or "")
+        name_endpoint(name, endpoint.api, endpoint.base_url or "", endpoint.key_env or "", endpoint.place)
 
 
 def is_set(name: str, environment: Mapping[str, str] = os.environ) -> bool:
@@ -176,7 +176,7 @@ def _providers(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[
     read = {
         name: Access(
             environment.get(row.key_variable) or keys.get(row.key_variable),
-            environment.get(row.url_variable) or (row.url if row.is_named else None),
+            environment.get(row.url_variable) or ((row.url or None) if row.is_named else None),
         )
         for name, row in PROVIDERS.items()
     }

@@ -14,7 +14,7 @@ from agent.sources.standard_input import MOST_BYTES, read_letter
 from agent.store_retry import surely
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.messages.send_message import send_message
+from minions_evals_mcp.messages.send_message import send_message, tell_refused
 
 LOOKED_EVERY_S = 0.2
 YOUNG_S = 1.0
@@ -91,6 +91,7 @@ async def _take_file(agent: Agent, path: Path) -> bool:
             return True
         log.warning("file-refused", file=path.name, reason=str(error))
         await anyio.to_thread.run_sync(_move_aside, path, str(error))
+        await tell_refused(agent.engine, text, str(error))
         return False
     return await anyio.to_thread.run_sync(_stays, path, changed)
 

@@ -14,11 +14,14 @@ from minions_evals_mcp.engine.cases.testing import (
     execute_test_case,
     update_test_case,
 )
+from minions_evals_mcp.operations.suites.suite_from_prompt import Request as PromptSuiteRequest
+from minions_evals_mcp.operations.suites.suite_from_prompt import run as suite_from_prompt
 from minions_evals_mcp.operations.suites.suite_from_traces import Request as TraceSuiteRequest
 from minions_evals_mcp.operations.suites.suite_from_traces import run as suite_from_traces
 
 __all__ = [
     "Promoted",
+    "PromptSuiteRequest",
     "TraceSuiteRequest",
     "batch_run_tests",
     "create_prompt_version",
@@ -30,6 +33,7 @@ __all__ = [
     "list_test_case_executions",
     "list_test_cases",
     "promote_failure",
+    "suite_from_prompt",
     "suite_from_traces",
     "update_expected_output",
     "update_test_case",

@@ -45,6 +45,7 @@ COMMANDS = {
     "submit": ("run.submitting:submit", "Submit judgments for outputs that wait."),
     "judge": ("people.queue:judge", "Judge what waits for a person, one output at a time."),
     "label": ("people.labels:label", "Draw outputs for people to label, or import their labels."),
+    "label-user": ("people.user_labels:label_user", "Overrule the check of a simulated user."),
     "judge-check": (
         "people.judge_checks:check",
         "Probe a model judge for biases, without labels.",
@@ -83,6 +84,7 @@ WORLD_COMMANDS = {
 }
 SUITE_COMMANDS = {
     "from-traces": ("make.from_traces:from_traces", "Draft test cases from an agent's production traces."),
+    "from-prompt": ("make.from_prompt:from_prompt", "Draft test cases from a prompt or documents."),
 }
 SHOWN = {
     "Start": ("init", "demo", "doctor", "mcp"),
@@ -126,8 +128,9 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "people": (
         "People's judgments, and how far to trust a model judge.",
         {
-            **_under("judge", "submit", "label", "agreement", "judge-check", "accept"),
+            **_under("judge", "submit", "label", "label-user", "agreement", "judge-check", "accept"),
             "add": ("people.persons:add", "Add a person to the store and print their token once."),
+            "assign": ("people.assigning:assign", "Divide what waits of a run among people."),
             "role": ("people.persons:role_", "Change what a person may do."),
             "remove": ("people.persons:remove", "Revoke a person's token."),
             "list": ("people.persons:list_", "List the people in the store."),

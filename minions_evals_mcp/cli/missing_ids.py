@@ -20,7 +20,7 @@ TWO = frozenset({"diff"})
 KINDS = {
     **dict.fromkeys(("trend", "what-changed", "run-benchmark", "compare", "try-version", "calibrate", "agreement", "audit"), "benchmark"),
     **dict.fromkeys(("run-test-case", "history", "stats", "accept", "branches", "ab-test"), "test-case"),
-    **dict.fromkeys(("diff", "report", "rejudge", "classify", "label", "judge-check"), "benchmark-run"),
+    **dict.fromkeys(("diff", "report", "rejudge", "classify", "label", "label-user", "judge-check"), "benchmark-run"),
     **dict.fromkeys(("versions", "approve", "use"), "prompt-version"),
     "promote": "eval-failure",
 }  # fmt: skip

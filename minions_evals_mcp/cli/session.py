@@ -152,7 +152,10 @@ def missing_store(path: Path, *, is_default: bool) -> StoreError:
         earlier = f" Earlier runs are in {short_path(before)}: --db {short_path(before)}." if before else ""
         remedy = "The first run makes it: minions-evals demo shows one, minions-evals init begins your own." + earlier
     else:
-        remedy = "See --db, MINIONS_EVALS_DB and `store` of the project file; `import`, `eval`, `run`, `add` and `lift` begin a new one."
+        remedy = (
+            "See --db, MINIONS_EVALS_DB and `store` of the project file. `import`, `eval`, `run`, `add`, `lift` and"
+            " `suite from-prompt` begin a new one."
+        )
     return StoreError(f"there is no store at {path}.", remedy=remedy)
 
 

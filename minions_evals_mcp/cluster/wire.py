@@ -69,7 +69,7 @@ def _taken_apart(record: Record[Fields]) -> tuple[Any, ...]:
 
 
 _CASE = attrgetter("id", "fields", "title", "created_at", "updated_at", "tags", "status", "created_by", "deleted_at")
-_UNIT = attrgetter("kept", "recorded", "earlier", "made", "proposed")
+_UNIT = attrgetter("kept", "recorded", "earlier", "made", "proposed", "label", "stopped")
 
 
 @cache

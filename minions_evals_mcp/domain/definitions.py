@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.assertions import AGENT_TURNS, EVERY_TURN, TURN, A
 from minions_evals_mcp.domain.conversations import Conversation
 from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.values import Count, Id, Json, Text, Timestamp, Unit, Value
-from minions_evals_mcp.domain.worlds import STARTED, Fault, ServerName, WorldServer
+from minions_evals_mcp.domain.worlds import DatabaseState, Fault, FolderState, ServerName, WorldServer
 
 JudgeType = Literal["llm", "heuristic", "human"]
 PassRule = Literal["max_score", "similarity_0_8"]
@@ -235,7 +235,8 @@ class TestBranch(Fields):
 
 
 class World(Fields):
-    """What an agent under test can act on. Each unit of a run gets a fresh copy of the state.
+    """What an agent under test can act on. Each unit of a run gets a fresh copy of the state: of `state`, which is JSON, of the
+    `database` and of the `folder`.
 
     `faults` are met by the agent of every unit. `seed` decides whatever is drawn at random: the same seed gives the same faults.
     """
@@ -248,7 +249,18 @@ class World(Fields):
     state: Json = {}
     faults: Annotated[tuple[Fault, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
     seed: int = 0
+    database: Annotated[DatabaseState | None, Field(exclude_if=lambda held: held is None)] = None
+    folder: Annotated[FolderState | None, Field(exclude_if=lambda held: held is None)] = None
+
+    @model_validator(mode="after")
+    def _rules_have_their_state(self) -> Self:
+        for tool in (tool for server in self.servers.values() for tool in server.tools):
+            if self.database is None and any(rule.needs_database for rule in tool.rules):
+                raise ValueError(f"database: a rule of {tool.name} asks one; give the world a database")
+            if self.folder is None and any(rule.needs_folder for rule in tool.rules):
+                raise ValueError(f"folder: a rule of {tool.name} uses files; give the world a folder")
+        return self
 
     def commands(self) -> tuple[tuple[str, ...], ...]:
         """The commands that the world starts, by the names of their servers."""
-        return tuple(server.run for _, server in sorted(self.servers.items()) if server.mode in STARTED)
+        return tuple(server.run for _, server in sorted(self.servers.items()) if server.may_start)

@@ -42,7 +42,7 @@ class Observed(Value):
     digest of target, prompt version and inputs; `reused_from` the test-run for which it was made; `group` is that of its
     agent-run. `recorded_scores` are those that another tool recorded for the output, as its log wrote them. `world` is the end
     of the world that the agent acted on; `tool_calls` are then the calls that the world saw. `conversation` is how one went that
-    was had with the agent.
+    was had with the agent. `heard` are the messages of a user in a recorded conversation of more than one.
     """
 
     output: Json
@@ -66,6 +66,7 @@ class Observed(Value):
     recorded_scores: Annotated[tuple[Json, ...], Field(exclude_if=lambda scores: not scores)] = ()
     world: Annotated[WorldEvidence | None, Field(exclude_if=lambda value: value is None)] = None
     conversation: Annotated[TalkFacts | None, Field(exclude_if=lambda value: value is None)] = None
+    heard: Annotated[tuple[str, ...], Field(exclude_if=lambda said: not said)] = ()
 
 
 class Verdict(Value):

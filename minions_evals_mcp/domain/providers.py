@@ -56,6 +56,10 @@ class ModelProvider:
     """The environment variable with its key, where that is not called by its name."""
     is_named: bool = False
     """Whether it is an endpoint that somebody named in their settings."""
+    place: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What a cloud needs besides: its region, project or version of the interface."""
+    credentials: str = ""
+    """The package that finds a cloud's credentials where no key is set; it comes with the extra of the cloud's name."""
 
     @property
     def key_variable(self) -> str:
@@ -103,11 +107,27 @@ else:
 """The name of a provider; in a record or an argument any other is refused."""
 
 
-def name_endpoint(name: str, api: str, url: str, key_env: str = "") -> None:
-    """Makes an endpoint known under that name, in place of an earlier one: it speaks the interface of the provider `api`."""
-    like = _BY_NAME[api]
+_CLOUDS = {
+    "azure": ModelProvider("azure", "", "azure_client", "openai", _CHAT, (), price_name="azure"),
+    "bedrock": ModelProvider(
+        "bedrock", "", "bedrock_client", "anthropic", _MESSAGES, (), price_name="aws", system_apart=True, credentials="boto3"
+    ),
+    "vertex": ModelProvider(
+        "vertex", "", "vertex_client", "anthropic", _MESSAGES, (), price_name="google", system_apart=True, credentials="google.auth"
+    ),
+}  # fmt: skip
+"""Clouds, which are reached at an endpoint that somebody named: each is another place."""
+
+
+def name_endpoint(name: str, api: str, url: str, key_env: str = "", place: Mapping[str, str] | None = None) -> None:
+    """Makes an endpoint known under that name, in place of an earlier one: it speaks the interface of the provider or cloud `api`,
+    in that `place`.
+    """
+    cloud = _CLOUDS.get(api)
+    like = cloud or _BY_NAME[api]
     _BY_NAME[name] = replace(
-        like, name=name, url=url, known_as=(f"{name}:",), price_name="", keyless_elsewhere=True, key_env=key_env, is_named=True
+        like, name=name, url=url, known_as=(f"{name}:",), price_name=cloud.price_name if cloud else "", keyless_elsewhere=cloud is None,
+        key_env=key_env, is_named=True, place=place or {},
     )  # fmt: skip
 
 

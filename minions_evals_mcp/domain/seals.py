@@ -106,6 +106,7 @@ REDACTIONS: Mapping[str, Redaction] = {
     ),
     "unit": Redaction(_CASE),
     "talk": Redaction(_CASE),
+    "user_label": Redaction(_CASE),
     "verdict": Redaction("job_id IN veiled_run"),
     "expected": Redaction(
         "case_digest IN (SELECT json_extract(rest, '$.digests.testCase') FROM main.test_run"
@@ -129,7 +130,7 @@ REDACTIONS: Mapping[str, Redaction] = {
 OPEN_TABLES = frozenset({
     "explained_day", "relation", "approval", "delivery", "inbox", "lease", "agent_cursor", "agent_setup", "person", "handed_in",
     "telemetry", "named_current", "judge_licence", "probe_verdict", "row_digest", "unit_lease", "seal", "sealed_case", "sealed_run",
-    "sealed_output", "exposure", "exposed_case",
+    "sealed_output", "exposure", "exposed_case", "assignment",
 })  # fmt: skip
 """The tables that hold nothing of a sealed case but digests, counts and ids; each other one needs its redaction."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -55,6 +56,14 @@ def is_blank(text: str) -> bool:
     return all(unicodedata.category(character)[0] in "ZCM" or character in FILLERS for character in shown)
 
 
+def is_finite(number: float) -> bool:
+    """Returns whether the number is one that a float can be; a whole number of JSON may be beyond every float."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
 def first_named(names: Sequence[str], most: int, *, of: int | None = None, between: str = ", ") -> str:
     """The first `most` of the names, and how many more there are: of all that are given, or of `of`."""
     left = (len(names) if of is None else of) - min(most, len(names))
@@ -83,6 +92,9 @@ Count = Annotated[int, Field(ge=0)]
 
 Amount = Annotated[float, Field(ge=0)]
 """A number from 0, such as milliseconds or US dollars."""
+
+GREATEST = 2**53
+"""Counts and prices lie below it: what is more, no store and no other program keeps exactly."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)

@@ -7,11 +7,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, WithJsonSchema, model_validator
 
+from minions_evals_mcp.confined_paths import confined_path
 from minions_evals_mcp.domain.querying.queries import Query, Template
 from minions_evals_mcp.domain.values import Amount, Id, Json, Text, Unit, Value
+from minions_evals_mcp.errors import BadInputError
 
 Mode = Literal["mock", "replay", "record", "live"]
-ON_MISS = Literal["error", "nearest"]
+ON_MISS = Literal["error", "nearest", "live"]
 ServerName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_./-]{1,128}$")]
 Pointer = Annotated[str, StringConstraints(pattern=r"^(/[^/]+)+$")]
@@ -31,21 +33,48 @@ class StateChange(Value):
     value: Template = None
 
 
+class FileChange(Value):
+    """One change of the world's folder: `write`, `append` to, or `remove` the file at `path`. `path` and `content` are templates."""
+
+    op: Literal["write", "append", "remove"]
+    path: Template
+    content: Template = ""
+
+
 class MockRule(Value):
     """One answer of a mocked tool. The first rule whose `when` holds answers.
 
     Queries and templates see `arguments`, `state` and `call` (the number of this call of the tool, from 1). `error` answers
     with a tool error in place of the result. The state is changed only by a rule that answers without an error.
+
+    In a world with a database, `select` is asked before `when`, which then sees its `rows`. `sql` are the statements of a rule
+    that answers: the result sees the `rows` of the last one, and how many rows were `changed`. In both, `:name` is the argument of
+    that name. In a world with a folder, `file` is a template of a path: `when` and the result see the content of that file as
+    `file`, null where there is none, and all paths as `files`. `writes` are the changes of a rule that answers.
     """
 
     when: Query | None = None
     result: Template = None
     error: Template = None
     changes: Annotated[tuple[StateChange, ...], Field(strict=False)] = ()
+    select: Annotated[Text | None, Field(exclude_if=lambda held: held is None)] = None
+    sql: Annotated[tuple[Text, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
+    file: Annotated[Template, Field(exclude_if=lambda held: held is None)] = None
+    writes: Annotated[tuple[FileChange, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
+
+    @property
+    def needs_database(self) -> bool:
+        """Whether it asks or changes a database."""
+        return self.select is not None or bool(self.sql)
+
+    @property
+    def needs_folder(self) -> bool:
+        """Whether it reads or changes files."""
+        return self.file is not None or bool(self.writes)
 
     @model_validator(mode="after")
     def _one_answer(self) -> Self:
-        if self.error is not None and (self.result is not None or self.changes):
+        if self.error is not None and (self.result is not None or self.changes or self.sql or self.writes):
             raise ValueError("error: a rule that answers with an error has no result and changes nothing")
         return self
 
@@ -69,7 +98,8 @@ class WorldServer(Value):
     `mock` answers by the rules of its `tools`; `replay` answers from its `tape`; `record` passes calls to the real server, which
     `run` starts, and keeps them on the tape; `live` passes them and keeps none. `ignore` names arguments that do not count when a
     call is looked up on the tape. `env` names variables that the real server is given. `on_miss` answers a call that is not on
-    the tape: `error`, or `nearest` recorded call of that tool, which is counted as a miss all the same.
+    the tape: `error`, the `nearest` recorded call of that tool, or `live`, the real server, which `run` starts at the first miss
+    where the operator has agreed. Each is counted as a miss all the same.
     """
 
     mode: Mode = "mock"
@@ -80,6 +110,11 @@ class WorldServer(Value):
     ignore: Annotated[tuple[Pointer, ...], Field(strict=False)] = ()
     on_miss: ON_MISS = "error"
 
+    @property
+    def may_start(self) -> bool:
+        """Whether its real server may be started, which needs the operator's consent."""
+        return self.mode in STARTED or self.on_miss == "live"
+
     @model_validator(mode="after")
     def _has_what_its_mode_needs(self) -> Self:
         if self.mode == "mock" and not self.tools:
@@ -88,10 +123,41 @@ class WorldServer(Value):
             raise ValueError(f"tools: a server in mode {self.mode} has the tools of the real one; leave them out")
         if self.mode in STARTED and not self.run:
             raise ValueError(f"run: mode {self.mode} needs the command that starts the real server")
+        if self.on_miss == "live" and (self.mode != "replay" or not self.run):
+            raise ValueError("onMiss: live needs mode replay, and under run the command that starts the real server")
         if self.mode in {"replay", "record"} and self.tape is None:
             raise ValueError(f"tape: mode {self.mode} needs the path of a tape")
         if len({tool.name for tool in self.tools}) < len(self.tools):
             raise ValueError("tools: a tool is listed twice")
+        return self
+
+
+class DatabaseState(Value):
+    """The SQLite database that mocked tools act on. `sql` is the script that makes it, `file` the path of a script or of a database."""
+
+    sql: Text | None = None
+    file: Text | None = None
+
+    @model_validator(mode="after")
+    def _is_made_in_one_way(self) -> Self:
+        if (self.sql is None) == (self.file is None):
+            raise ValueError("sql: give either sql or file")
+        return self
+
+
+class FolderState(Value):
+    """The folder that mocked tools act on: `files` with their contents, by path, over those that are copied from the folder `source`."""
+
+    files: dict[Text, str] = {}
+    source: Text | None = None
+
+    @model_validator(mode="after")
+    def _stays_within(self) -> Self:
+        for path in self.files:
+            try:
+                confined_path(path, field="files")
+            except BadInputError as error:
+                raise ValueError(error.message_text) from None
         return self
 
 
@@ -196,7 +262,8 @@ Sentences = Annotated[tuple[str, ...], Field(strict=False, exclude_if=lambda hel
 
 
 class WorldEvidence(Value):
-    """The end of a unit's world. `state` is the final state of its mocked servers.
+    """The end of a unit's world. `state` is the final state of its mocked servers, `database` a script that makes its database, and
+    `files` are those in its folder, with their contents (null where one is no text, or too long to be kept).
 
     `misses` are calls that no answer was at hand for, each with the nearest recorded call. `differences` are calls that the agent
     reports otherwise than they were made. `faults` are those that the agent met, with what it made of each; `attack` is the attack
@@ -205,6 +272,8 @@ class WorldEvidence(Value):
 
     world: Id
     state: Json
+    database: Annotated[str | None, Field(exclude_if=lambda held: held is None)] = None
+    files: Annotated[dict[str, str | None] | None, Field(exclude_if=lambda held: held is None)] = None
     misses: Sentences = ()
     differences: Sentences = ()
     faults: Annotated[tuple[FaultHandling, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()

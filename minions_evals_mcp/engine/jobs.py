@@ -179,6 +179,15 @@ def request_of(job: Job) -> RunRequest:
     return RunRequest.model_validate(job.spec["request"], strict=False)
 
 
+def root_run(db: Db, job: Job) -> str:
+    """The run that made the outputs which this one judges."""
+    source = request_of(job).rejudge_run_id
+    if source is None:
+        return job.id
+    made = jobs.job(db, source)
+    return source if made is None else root_run(db, made)
+
+
 async def find_benchmark_run(engine: Engine, ident: str) -> str:
     """The id of the benchmark-run under that id or key; raises `NotFoundError`, or `BadInputError` for a run without figures."""
     ident_found = await engine.store.read(partial(_find, ident=ident))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Literal
+from typing import Literal, cast
+
+from pydantic_core import from_json
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
@@ -14,7 +16,7 @@ from minions_evals_mcp.domain.values import ID_PATTERN, to_millis
 from minions_evals_mcp.engine.run_verdict import run_verdict
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.agent import inbox
-from minions_evals_mcp.store.agent.inbox import Message
+from minions_evals_mcp.store.agent.inbox import Arriving, Message
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append, tell
 
@@ -23,6 +25,9 @@ PEOPLE = "people"
 ORCHESTRATOR = "orchestrator"
 TASKS = "tasks"
 MEMORY = "memory"
+UNREADABLE = "unreadable"
+"""The type of a dead letter whose text was no message."""
+SHOWN = 2000
 OF_MESSAGE = "message:"
 """How the key of a job begins that a message asked for; the message's id follows."""
 
@@ -67,6 +72,45 @@ def reply(db: Db, message: Message, wire: Json, *, ended: Literal["complete", "f
     )
     key = f"reply:{text_digest(f'{message.id} {ended} {to_millis(at)}')}"
     queue(db, key, answer, key=key, at=at)
+
+
+def keep_unreadable(db: Db, text: str, reason: str, *, source: str, at: datetime) -> str:
+    """Lays what was no message with the dead letters, once, tells its sender where one is named, and returns its id."""
+    ident = f"{source}:{text_digest(text)}"
+    arriving = Arriving(ident, UNREADABLE, ident, None, {"text": text[:SHOWN]})
+    if inbox.put(db, arriving, at=at, dead=reason):
+        refuse(db, text, reason, at=at)
+    return ident
+
+
+def refuse(db: Db, text: str, reason: str, *, at: datetime) -> None:
+    """Queues the reason for the sender of what was no message, where the text names one; once for that text and reason."""
+    sender, own_id, kind = _letterhead(text)
+    if sender is None:
+        return
+    answer = AgentMessage(
+        from_agent_id=EVAL_AGENT,
+        to_agent_id=sender,
+        type=f"{kind}-failed",
+        payload={"messageId": own_id, "type": kind, "reason": reason},
+        sent_at=at,
+    )
+    key = f"reply:{text_digest(f'{text} {reason}')}"
+    queue(db, key, answer, key=key, at=at)
+
+
+def _letterhead(text: str) -> tuple[str | None, str | None, str]:
+    """Sender, id and type of what may be no message, as far as they can be read."""
+    try:
+        wire = from_json(text)
+    except ValueError:
+        wire = None
+    head = cast("Json", wire) if isinstance(wire, dict) else {}
+    sender, ident, kind = (
+        value if isinstance(value, str) and re.fullmatch(ID_PATTERN, value) else None
+        for value in (head.get("fromAgentId"), head.get("id"), head.get("type"))
+    )
+    return sender, ident, kind or "message"
 
 
 def tell_asker(db: Db, job_id: str, *, at: datetime) -> None:

@@ -86,7 +86,7 @@ class RunSettings(Value):
     ] = None
     recorded: Annotated[
         bool,
-        Field(description="Recorded outputs first, target for the rest"),
+        Field(description="Recorded outputs first"),
         More("Use recorded outputs first. The target makes only those that are missing."),
     ] = False
     trials: Annotated[Repeats, Field(description="Repetitions of each case"), NAME_SAYS_IT] = 1

@@ -9,10 +9,10 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import attributes, obj, parsed
+from minions_evals_mcp.domain.values import GREATEST
 
 LATEST = 2**63
 """Beyond that the format has no time."""
-GREATEST = 2**53
 ERROR = (2, "2", "STATUS_CODE_ERROR")
 ENVIRONMENT = ("deployment.environment.name", "deployment.environment")
 """Attributes of a resource that say where it runs, such as production."""

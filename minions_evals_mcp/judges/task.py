@@ -71,6 +71,8 @@ class Work:
             answered_record(seen.output) if seen.told is None and seen.agent_run_id is None else None,
             seen.recorded_scores,
             None if seen.world is None else seen.world.state,
+            None if seen.world is None or seen.world.database is None else partial(_asked, seen.world.database),
+            None if seen.world is None else seen.world.files,
             spoken_turns(seen.output, seen.tool_calls, () if seen.conversation is None else seen.conversation.calls),
         )
 
@@ -83,6 +85,13 @@ class Work:
     def digest(self) -> str:
         """The digest of all that a judge is shown of it: of the output as it is kept, so that it is the same after a restart."""
         return digest([self.inputs, self.expected, masked_json(self.observed.output)])
+
+
+def _asked(dump: str, query: str) -> JsonValue:
+    """What the query gives over the database of a world."""
+    from minions_evals_mcp.store.worlds.databases import answer  # noqa: PLC0415  few cases have a world
+
+    return answer(dump, query)
 
 
 @frozen_type

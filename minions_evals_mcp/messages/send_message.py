@@ -5,20 +5,17 @@ from __future__ import annotations
 from functools import partial
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.values import Id, Text, Value
+from minions_evals_mcp.engine import outbox
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.messages.payloads import AgentRunCompleted, kind_of, payload_as, topic_of
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store.agent import inbox
-from minions_evals_mcp.store.agent.inbox import Arriving, Message, MessageState
 from minions_evals_mcp.store.agent.lease import lease
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 
-UNREADABLE = "unreadable"
-"""The type of a dead letter whose text was no message."""
-SHOWN = 2000
+UNREADABLE = outbox.UNREADABLE
 OWN_IDS = ("event:", "schedule:", "step:", "stdin:", "read:")
 """How the ids begin under which the agent keeps what it puts to itself: a sender who took one would keep it from being done."""
 FROM_TRACES = "otlp:"
@@ -43,7 +40,7 @@ class Receipt(Value):
     id: str
     type: str
     topic: str
-    state: MessageState
+    state: inbox.MessageState
     is_new: bool
     agent_running: bool
 
@@ -62,11 +59,13 @@ async def send_message(engine: Engine, letter: Letter, *, from_source: bool = Fa
     if isinstance(payload, AgentRunCompleted) and payload.agent_run is not None:
         payload.carried(ident, now=engine.clock())
     door = engine.speaker.identity if engine.speaker.is_person else "source" if from_source else ""
-    arriving = Arriving(ident, letter.type, topic_of(kind, payload, ident), letter.from_agent_id, letter.payload, door)
+    arriving = inbox.Arriving(
+        ident, letter.type, topic_of(kind, payload, ident), letter.from_agent_id, letter.payload, door
+    )
     return await engine.store.write(partial(_take_in, arriving=arriving, engine=engine))
 
 
-def _take_in(db: Db, *, arriving: Arriving, engine: Engine) -> Receipt:
+def _take_in(db: Db, *, arriving: inbox.Arriving, engine: Engine) -> Receipt:
     at = engine.clock()
     is_new = inbox.put(db, arriving, at=at)
     message = inbox.message(db, arriving.id)
@@ -83,14 +82,20 @@ def _take_in(db: Db, *, arriving: Arriving, engine: Engine) -> Receipt:
     )  # fmt: skip
 
 
-def _says_the_same(stored: Message, arriving: Arriving) -> bool:
+def _says_the_same(stored: inbox.Message, arriving: inbox.Arriving) -> bool:
     return (stored.type, stored.payload, stored.sender) == (arriving.type, arriving.payload, arriving.sender)
 
 
 async def keep_unreadable(engine: Engine, text: str, reason: str, *, source: str) -> str:
-    """Lays what was no message with the dead letters, once, and returns its id: nothing that arrives is lost in silence."""
-    ident = f"{source}:{text_digest(text)}"
-    arriving = Arriving(ident, UNREADABLE, ident, None, {"text": text[:SHOWN]})
+    """Lays what was no message with the dead letters, once, and returns its id: nothing that arrives is lost in silence.
+
+    Its sender is told where the text names one.
+    """
     at = engine.clock()
-    await engine.store.write(lambda db: inbox.put(db, arriving, at=at, dead=reason))
-    return ident
+    return await engine.store.write(lambda db: outbox.keep_unreadable(db, text, reason, source=source, at=at))
+
+
+async def tell_refused(engine: Engine, text: str, reason: str) -> None:
+    """Tells the sender that a text names why it was no message; the text is kept by the caller."""
+    at = engine.clock()
+    await engine.store.write(lambda db: outbox.refuse(db, text, reason, at=at))

@@ -181,7 +181,7 @@ async def _branch_executions(engine: Engine, request: PageOfBranch, _: VerbConte
 
 
 def _records(read: Sequence[Record[Any]]) -> list[JsonValue]:
-    return [record.wire() for record in read]
+    return [record.flat() for record in read]
 
 
 async def _create_case(engine: Engine, request: CreateTestCase, asking: VerbContext) -> Json:
@@ -241,11 +241,11 @@ async def _accept(engine: Engine, request: UpdateExpectedOutput, asking: VerbCon
 
 async def _create_branch(engine: Engine, request: CreateTestBranch, asking: VerbContext) -> Json:
     ident = request.branch_id or asking.ident
-    return {"branch": (await branches.create_branch(engine, request.named_fields(), branch_id=ident)).wire()}
+    return {"branch": (await branches.create_branch(engine, request.named_fields(), branch_id=ident)).flat()}
 
 
 async def _update_branch(engine: Engine, request: UpdateTestBranch, _: VerbContext) -> Json:
-    return {"branch": (await branches.update_branch(engine, request.branch_id, request.named_fields())).wire()}
+    return {"branch": (await branches.update_branch(engine, request.branch_id, request.named_fields())).flat()}
 
 
 async def _delete_branch(engine: Engine, request: OfBranch, _: VerbContext) -> Json:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Self
 
-import anyio
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
+from minions_evals_mcp.models.departure import departed_at, departures_of
 from minions_evals_mcp.models.faults import (
     AttemptFault,
     fault_of_connection,
@@ -141,7 +141,7 @@ class AnthropicClient(RetriedClient):
 
         self.provider = connection.provider
         self._errors = anthropic
-        web = anthropic.DefaultAioHttpClient(
+        web = departures_of(anthropic.DefaultAioHttpClient)(
             event_hooks=reply_hooks(connection.reply_bytes), verify=trusted_certificates(trust_env=True)
         )
         self._sdk = anthropic.AsyncAnthropic(
@@ -162,8 +162,8 @@ class AnthropicClient(RetriedClient):
 
     async def _attempt(self, request: ModelRequest) -> Answered | AttemptFault:
         if not request.stream:
-            content = await self._messages.post({**_body(request), **_extra_body(request)})
-            return content if isinstance(content, AttemptFault) else _answer(content)
+            content = await self._messages.post({**messages_body(request), **messages_extra(request)})
+            return content if isinstance(content, AttemptFault) else read_message(content)
         try:
             return await self._streamed(request)
         except self._errors.APIStatusError as error:
@@ -172,18 +172,18 @@ class AnthropicClient(RetriedClient):
             return fault_of_connection(error)
 
     async def _streamed(self, request: ModelRequest) -> Answered | AttemptFault:
-        sent_at = anyio.current_time()
         async with self._stream(
             model=request.model,
             max_tokens=request.max_tokens,
             messages=[{"role": "user", "content": request.user}],
-            extra_body=_extra_body(request),
+            extra_body=messages_extra(request),
             stream=True,
         ) as response:
-            return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=sent_at)
+            return await read_reply(response.http_response, _Gathered(), whole=read_message, sent_at=departed_at())
 
 
-def _body(request: ModelRequest) -> Json:
+def messages_body(request: ModelRequest) -> Json:
+    """The parts of a request that every call has."""
     return {
         "model": request.model,
         "max_tokens": request.max_tokens,
@@ -191,7 +191,7 @@ def _body(request: ModelRequest) -> Json:
     }
 
 
-def _extra_body(request: ModelRequest) -> Json:
+def messages_extra(request: ModelRequest) -> Json:
     """The request's own parameters; a schema joins an `output_config` (effort) that stands among them."""
     body = dict(request.params)
     if request.system is not None:
@@ -203,7 +203,8 @@ def _extra_body(request: ModelRequest) -> Json:
     return body
 
 
-def _answer(content: bytes) -> Answered | AttemptFault:
+def read_message(content: bytes) -> Answered | AttemptFault:
+    """What a whole reply says."""
     try:
         return _reply_of(_Message.model_validate_json(content))
     except ValidationError as error:

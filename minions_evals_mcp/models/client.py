@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field, replace
 from typing import Protocol
 
@@ -12,6 +12,7 @@ import anyio
 
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.models.departure import departing
 from minions_evals_mcp.models.faults import AttemptFault
 from minions_evals_mcp.models.limit import AdaptiveLimit
 from minions_evals_mcp.models.negotiation import Negotiation
@@ -42,6 +43,8 @@ class ModelConnection:
     concurrency: int
     retry: RetrySettings
     reply_bytes: int
+    place: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What a cloud needs besides: its region, project or version of the interface."""
 
 
 def _says_nothing(answer: Answered) -> bool:
@@ -117,11 +120,11 @@ class Retrying:
             await anyio.sleep(wait_s)
 
     async def _try(self, request: ModelRequest, deadline_s: float) -> tuple[Answered | AttemptFault, float]:
-        """One attempt and how long it took in seconds, the wait for a place not counted."""
+        """One attempt and how long it took in seconds; the wait for a place and a connection is not counted."""
         outcome: Answered | AttemptFault = AttemptFault("deadline", f"no whole reply within {deadline_s:g} s")
         async with self.limit:
             sent_at = anyio.current_time()
-            with anyio.move_on_after(deadline_s):
+            with departing() as departure, anyio.move_on_after(deadline_s):
                 outcome = await self._attempt(request)
             now = anyio.current_time()
         if not isinstance(outcome, AttemptFault):
@@ -130,7 +133,7 @@ class Retrying:
             self.limit.pushed_back(sent_at=sent_at, now=now)
         if not isinstance(outcome, AttemptFault) and _says_nothing(outcome):
             outcome = AttemptFault("empty", "it answered with no text, and with 0 completion tokens")
-        return outcome, now - sent_at
+        return outcome, now - departure.at
 
     def _wait_s(self, fault: AttemptFault, *, made: int) -> float | None:
         """Seconds until the next attempt is due; None if none is."""

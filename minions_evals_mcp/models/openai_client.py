@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import anyio
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
 from minions_evals_mcp.domain.definitions import Json
@@ -12,6 +11,7 @@ from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
+from minions_evals_mcp.models.departure import departed_at, departures_of
 from minions_evals_mcp.models.faults import (
     AttemptFault,
     fault_of_connection,
@@ -157,7 +157,7 @@ def open_web(connection: ModelConnection) -> httpx2.AsyncClient:
     """Returns what the SDK sends by."""
     import openai  # noqa: PLC0415 - slow: imported at first use
 
-    return openai.DefaultAioHttpClient(
+    return departures_of(openai.DefaultAioHttpClient)(
         event_hooks=reply_hooks(connection.reply_bytes), verify=trusted_certificates(trust_env=True)
     )
 
@@ -200,8 +200,8 @@ class OpenAIClient(RetriedClient):
             content = await self._responses.post(responses_body(request))
             return content if isinstance(content, AttemptFault) else read_response(content)
         if not request.stream:
-            content = await self._chats.post({**_body(request), **_extra_body(request, self._limits(request))})
-            return content if isinstance(content, AttemptFault) else _answer(content)
+            content = await self._chats.post({**chat_body(request), **chat_extra(request, self._limits(request))})
+            return content if isinstance(content, AttemptFault) else read_chat(content)
         try:
             return await self._streamed(request)
         except self._errors.APIStatusError as error:
@@ -210,15 +210,14 @@ class OpenAIClient(RetriedClient):
             return fault_of_connection(error)
 
     async def _streamed(self, request: ModelRequest) -> Answered | AttemptFault:
-        sent_at = anyio.current_time()
         async with self._stream(
             model=request.model,
             messages=[{"role": "user", "content": request.user}],
-            extra_body=_extra_body(request, self._limits(request)),
+            extra_body=chat_extra(request, self._limits(request)),
             stream=True,
             stream_options={"include_usage": True},
         ) as response:
-            return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=sent_at)
+            return await read_reply(response.http_response, _Gathered(), whole=read_chat, sent_at=departed_at())
 
 
 def token_limit_names(base_url: str) -> tuple[str, ...]:
@@ -227,11 +226,13 @@ def token_limit_names(base_url: str) -> tuple[str, ...]:
     return LIMITS[::-1] if newest_first else LIMITS
 
 
-def _body(request: ModelRequest) -> Json:
+def chat_body(request: ModelRequest) -> Json:
+    """The parts of a request that every call has."""
     return {"model": request.model, "messages": [{"role": "user", "content": request.user}]}
 
 
-def _extra_body(request: ModelRequest, limits: tuple[str, ...]) -> Json:
+def chat_extra(request: ModelRequest, limits: tuple[str, ...]) -> Json:
+    """The request's own parameters; `limits` are the names of the longest reply, the likeliest first."""
     limit: Json = {limits[0]: request.max_tokens} if limits else {}
     body: Json = {**limit, **request.params}
     if request.system is not None:
@@ -242,7 +243,8 @@ def _extra_body(request: ModelRequest, limits: tuple[str, ...]) -> Json:
     return body
 
 
-def _answer(content: bytes) -> Answered | AttemptFault:
+def read_chat(content: bytes) -> Answered | AttemptFault:
+    """What a whole reply says."""
     try:
         return _reply_of(_Chat.model_validate_json(content))
     except ValidationError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -161,6 +161,12 @@ class Models:
             )
         return client
 
+    async def ready(self, refs: Iterable[ModelRef]) -> None:
+        """Makes the clients of these models, which a first request would do; raises as `client`."""
+        for client in {id(client): client for client in map(self.client, refs)}.values():
+            if isinstance(client, LateClient):
+                await client.ready()
+
     def embeddings(self, ref: ModelRef) -> ModelClient:
         """The client for that provider's embeddings; as `client`, and `UnsupportedError` where it has none."""
         client = self._embeddings.get(ref.provider)
@@ -194,24 +200,35 @@ class Models:
         access = self.settings.access.get(row.name, NO_ACCESS)
         # A server of one's own seldom wants a key, but the SDK does.
         spare = "none" if row.keyless_elsewhere and access.base_url else None
-        key, url = _key(row, access.api_key or spare, model), _url(row.url_variable, access.base_url or row.url)
-        connection = self._connection(row.name, key, url)
+        has_own = bool(row.credentials) and not access.api_key  # the cloud's own: a role, a profile, a login
+        key = "" if has_own else _key(row, access.api_key or spare, model)
+        url = access.base_url or row.url
+        connection = self._connection(row.name, key, url and _url(row.url_variable, url), row.place)
         _require(row.package, who)
+        if has_own:
+            _require(row.credentials, f"without a key, {who}", extra=row.client.partition("_")[0])
         return LateClient(row.name, lambda: import_module(f"{__package__}.{module}").open_client(connection))
 
-    def _connection(self, account: str, key: str, url: str) -> ModelConnection:
+    def _connection(self, account: str, key: str, url: str, place: Mapping[str, str] | None = None) -> ModelConnection:
         chosen = self.settings
         retry = RetrySettings(chosen.attempts, chosen.retry_base_s, chosen.retry_cap_s, chosen.retry_after_cap_s)
-        return ModelConnection(account, key, url, chosen.concurrency, retry, chosen.reply_bytes)
+        return ModelConnection(account, key, url, chosen.concurrency, retry, chosen.reply_bytes, place or {})
 
 
-def _require(package: str, who: str) -> None:
+def _require(package: str, who: str, *, extra: str = "") -> None:
     """Raises `UnsupportedError` where the package is missing; it is not imported."""
-    if find_spec(package) is None:
+    if not _is_there(package):
+        wanted = f"'minions-evals-mcp[{extra}]'" if extra else package
         raise UnsupportedError(
-            f"{who} the package {package}, which is not installed.",
-            remedy=f"Install it with: pip install {package}",
+            f"{who} the package {package}, which is not installed.", remedy=f"Install it with: pip install {wanted}"
         )
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # what holds it is missing
+        return False
 
 
 def _key(row: ModelProvider, value: str | None, model: str) -> str:

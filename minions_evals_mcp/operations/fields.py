@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Optional, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from minions_evals_mcp.domain.request_fields import BenchmarkId, ModelTarget, More, NameSaysIt
 from minions_evals_mcp.frozen_types import frozen_type
@@ -106,13 +107,25 @@ def problem(operation: Operation, interface: Interface, error: ValidationError) 
     """The first field that does not fit, by its name at the interface (empty for a rule about all), and the reason."""
     first = error.errors(include_url=False)[0]
     called = _names(operation, interface)
-    text = first["msg"].removeprefix("Value error, ")
+    text = _wanted(first)
     place = [str(part) for part in first["loc"]]
     if not place:
         field, colon, reason = text.partition(": ")
         place, text = ([field], reason) if colon and field in called else ([], text)
     where = ".".join([called.get(place[0], place[0]), *place[1:]]) if place else ""
     return where, re.sub(r"\w+", lambda word: called.get(word[0], word[0]), text) if not first["loc"] else text
+
+
+def _wanted(detail: ErrorDetails) -> str:
+    """What a value should have been, in words of no programming language."""
+    bounds = detail.get("ctx", {})
+    match detail["type"]:
+        case "too_short":
+            return f"at least {bounds['min_length']} must be given, not {bounds['actual_length']}"
+        case "too_long":
+            return f"at most {bounds['max_length']} may be given, not {bounds['actual_length']}"
+        case _:
+            return detail["msg"].removeprefix("Value error, ")
 
 
 def _names(operation: Operation, interface: Interface) -> dict[str, str]:

@@ -121,6 +121,7 @@ LIMITED: Mapping[Interface, Mapping[str, str]] = {
 
 _ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it is made of this request everywhere else"
 _KNOWN_SPEAKER = "the terminal, or the token of the call, identifies the person"
+_WHO_JUDGES = "who judges what is for the operator of a team's queue to say, at the command line"
 _NO_BENCHMARKS = "document 5 has no benchmarks"
 _OF_DOCUMENT_5: Mapping[str, str] = dict.fromkeys(
     ("judge", "target", "recorded", "trials", "fresh", "max_cost_usd", "max_seconds", "world", "faults"),
@@ -259,6 +260,14 @@ TABLE: Mapping[str, Operation] = {
         python="a person's command: a program runs it as one",
         callers=frozenset({"person"}),
     ),
+    "assign_judging": Operation(
+        "operator.assign_judging",
+        cli=Offer("people assign", names={"run_id": "RUN_ID", "people": "to"}),
+        mcp=_WHO_JUDGES,
+        message=_WHO_JUDGES,
+        graphql=_WHO_JUDGES,
+        python=_WHO_JUDGES,
+    ),
     "try_version": Operation(
         "try_version",
         cli=Offer("try-version", names={"benchmark_id": "ID", "version": "VERSION"}),
@@ -380,6 +389,16 @@ TABLE: Mapping[str, Operation] = {
         python="probes are of the operator's judge, and asked for at the command line",
         dry_run=True,
     ),
+    "label_user": Operation(
+        "operator.label_user",
+        cli=Offer("label-user", names={"run_id": "RUN_ID"}),
+        mcp=Offer("label_user"),
+        message="a person's word; a message is an agent's",
+        graphql=_NO_BENCHMARKS,
+        python="a person's word: a program speaks for none",
+        needs="judge",
+        callers=frozenset({"person"}),
+    ),
     "promote_failure": Operation(
         "promote_failure",
         cli=Offer("promote", names={"failure_id": "FAILURE"}),
@@ -409,11 +428,35 @@ TABLE: Mapping[str, Operation] = {
             left_out={
                 "max_cost_usd": "the operator's model reads at the command line",
                 "each": "one draft a kind fits a short answer; a host pays for every field",
+                "most_traces": "the newest 2,000 fit an answer",
             },
         ),
         message="whoever asks for drafts reads them; the agent accepts none",
         graphql="document 5 has no traces",
         python=Offer("suite_from_traces"),
+    ),
+    "suite_from_prompt": Operation(
+        "suites.suite_from_prompt",
+        cli=Offer(
+            "suite from-prompt",
+            names={"prompt_version_ref": "version", "documents": "DOCUMENTS"},
+            left_out={
+                "cases": "an option of its own names the file that holds them",
+                "prompt": "an option of its own names the file that holds it",
+            },
+        ),
+        mcp=Offer(
+            "suite_from_prompt",
+            left_out={
+                "max_cost_usd": "the operator's model writes at the command line",
+                "writer": "the caller writes; the operator's model writes at the command line",
+                "prompt": "a document does; a host pays for every field",
+                "count": "the caller writes as many as it likes",
+            },
+        ),
+        message="whoever asks for drafts reads them; the agent accepts none",
+        graphql="document 5 has no documents to write cases of",
+        python=Offer("suite_from_prompt"),
     ),
     "approve_prompt_version": Operation(
         "approve_prompt_version",

@@ -47,7 +47,7 @@ OPTIONS: Mapping[str, str] = {
     "version_a": "--from", "version_b": "--to", "prompt_version_ref": "--prompt-version", "branch_ids": "--branch",
     "agent_run_id": "--agent-run", "with_": "--with", "as_": "--as", "from_file": "--from",
     "winner_criteria": "--criteria", "branches": "--inline", "comparison_id": "--comparison", "decided_by": "--by",
-    "faults": "--fault", "benchmark_ids": "--benchmark",
+    "faults": "--fault", "benchmark_ids": "--benchmark", "people": "--to", "raters": "--rater",
 }  # fmt: skip
 """Options that are called otherwise than their argument."""
 
@@ -120,6 +120,7 @@ OPERATIONS: Mapping[str, AdvisedOperation] = {
     "plan": AdvisedOperation("plan", ("benchmark_id",), At("plan_benchmark", {})),
     "outbox": AdvisedOperation("outbox"),
     "people-add": AdvisedOperation("people add", ("name",)),
+    "people-assign": AdvisedOperation("people assign", ("run_id",), person=True),
     "people-list": AdvisedOperation("people list"),
     "people-role": AdvisedOperation("people role", ("name", "role")),
     "pick": AdvisedOperation("pick", ("file",), At("score_outputs", {"file": ""}, fixed={"picks": _PICKS}), has_store=False),

@@ -55,6 +55,10 @@ class Subject(NamedTuple):
     """The scores that another tool recorded for this output, as its log wrote them."""
     state: Mapping[str, JsonValue] | None = None
     """The final state of the world that the agent acted on; None where it had none."""
+    ask: Callable[[str], JsonValue] | None = None
+    """Asks the final database of that world in SQL, raising `QueryError`; None where it had none."""
+    files: Mapping[str, str | None] | None = None
+    """The final files of that world's folder, None for those whose content was not kept."""
     turns: tuple[SpokenTurn, ...] = ()
     """The turns of an output that is a conversation; `text` is then its last answer."""
 

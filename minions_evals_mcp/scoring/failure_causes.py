@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES, FailureType
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES, TALK_CAUSE, FailureType
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 
@@ -19,14 +19,17 @@ LONGEST = 200
 _STEP = late(r"\b(?:in )?step \d+\s*(?=`)|,? ?(?:first )?in step \d+|\bstep \d+\b", re.IGNORECASE)
 _QUOTED = late(r"“[^”]*”?|\"[^\"]*\"|(?<![\w])'[^']*'(?!\w)|\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]")
 _WITH_DIGITS = late(r"(?<![`\w])[\w.:/@#€$£+-]{0,120}?\d[\w.:/@#%€$£+-]*+")
-_NO_FAULT = late(r"^(?:the log shows no fault|nothing wrong was found in the log).*?;\s*", re.IGNORECASE | re.DOTALL)
+_NO_FAULT = late(
+    r"^(?:the log shows no fault|nothing wrong was found in the log|no step can be named).*?;\s*",
+    re.IGNORECASE | re.DOTALL,
+)
 _NO_LOG = late(r"^(?:there is no tool-call log|the agent made no call);\s*", re.IGNORECASE)
 _TOOL = late(r"`([^`]{1,80})`")
 _ELLIPSES = late(r"…(?:[\s,;:]*…)+")
 
 
 _OF_ANSWER = late(r", (?:and|but) the answer (?:says|differs|uses)\b")
-_SAY_NOTHING = FAILURE_TYPES.keys() | {words.cause for words in FAILURE_TYPES.values()}
+_SAY_NOTHING = FAILURE_TYPES.keys() | {words.cause for words in FAILURE_TYPES.values()} | {TALK_CAUSE}
 """Causes that only say the type: failures with them need have nothing else in common."""
 OWN_CHECK = late(r"^the checks? .* failed$", re.DOTALL)
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue, computed_field
 
-from minions_evals_mcp.domain.values import Value, first_named
+from minions_evals_mcp.domain.values import Value, first_named, is_finite
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.score_matrix import CustomScore, ScoreMatrix
@@ -97,17 +97,10 @@ class _Tally:
                 self.true += cell
             case str():
                 self.others += bool(cell.strip())
-            case int() | float() if _is_finite(cell):
+            case int() | float() if is_finite(cell):
                 self.numbers.append(cell)
             case _:
                 self.others += 1
-
-
-def _is_finite(number: float) -> bool:
-    try:
-        return math.isfinite(number)
-    except OverflowError:  # a whole number beyond every float
-        return False
 
 
 class Tallies:

@@ -120,8 +120,8 @@ Errors: unknown version, no outputs of a version, reused key.""",
         description="""\
 Compares a candidate with the version in use: the open part in full, a sealed part by its verdict and the budget left.
 Use: in an optimiser's loop; sealed for candidates to ship.
-Not: for figures of sealed cases: nobody has them.
-Costs: two benchmark runs a part; same idempotencyKey goes on, or repeats the answer.
+Not: for figures of sealed cases.
+Costs: two benchmark runs a part; same idempotencyKey goes on.
 Errors: no budget left, unknown version, no outputs.""",
     ),
     "classify_failure": ToolEntry(
@@ -132,7 +132,7 @@ Errors: no budget left, unknown version, no outputs.""",
 Classifies failures again: type, severity, root cause with its step, and the evidence.
 Use: after a run with failures; askModel where rules are unsure.
 Not: for outputs without a run (score_outputs).
-Costs: nothing by rule; askModel one model call a failure, within waitSeconds and maxCostUsd.
+Costs: nothing by rule; askModel one model call a failure.
 Errors: the run passed; unknown id; no model configured.""",
     ),
     "promote_failure": ToolEntry(
@@ -140,8 +140,8 @@ Errors: the run passed; unknown id; no model configured.""",
         idempotent=True,
         search="turn a failure or trace into a regression test",
         description="""\
-Creates a test case from a failed run or imported trace: its input and a check that this output fails and corrected passes.
-Use: to prevent a fixed failure from coming back; without corrected it is a draft for a person.
+Creates a test case from a failed run or trace: its input and a check that this output fails and corrected passes.
+Use: to prevent a fixed failure from coming back; without corrected it is a draft.
 Not: for sealed cases.
 Costs: nothing.
 Errors: the run passed; unknown id; corrected changes nothing.""",
@@ -150,11 +150,21 @@ Errors: the run passed; unknown id; corrected changes nothing.""",
         "analysis", "Draft cases from traces", "suite_from_traces", analysis.TraceSuiteAnswer, "analysis:suite_from_traces",
         search="test suite from production logs, failure clusters",
         description="""\
-Reads an agent's production traces: failures by kind with sizes, and draft cases whose checks fail the trace.
-Use: reader rules. Or caller: read the traces it returns, send notes. Then accept drafts.
+Reads an agent's production traces: failures by kind, and draft cases whose checks fail the trace.
+Use: reader rules; or caller: send notes on the traces it returns. Then accept drafts.
 Not: one known failure (promote_failure).
 Costs: nothing. Personal data is masked.
 Errors: no trace of that agent.""",
+    ),
+    "suite_from_prompt": ToolEntry(
+        "analysis", "Draft cases from a prompt", "suite_from_prompt", analysis.PromptSuiteAnswer, "analysis:suite_from_prompt",
+        search="synthetic test cases from documents, edge cases, adversarial variants",
+        description="""\
+Drafts synthetic cases of a prompt or documents, audited, without repeats.
+Use: returns texts; call again with them and your cases. Then accept drafts.
+Not: production traces (suite_from_traces).
+Costs: nothing.
+Errors: no text; unknown version.""",
     ),
     "detect_trend": ToolEntry(
         "analysis", "Tell a benchmark's trend", "detect_trend", analysis.TrendAnswer, "analysis:detect_trend", writes=False,
@@ -163,7 +173,7 @@ Errors: no trace of that agent.""",
 Returns whether a benchmark improves, degrades or is stable over its last runs, and why: slope, interval, p-value, breaks.
 Use: to see drift over many runs.
 Not: to compare two versions (compare_prompt_versions).
-Costs: nothing; it is computed with each run.
+Costs: nothing.
 Errors: the benchmark has no completed run.""",
     ),
     "audit_benchmark": ToolEntry(
@@ -173,7 +183,7 @@ Errors: the benchmark has no completed run.""",
 Tries wrong answers on a benchmark's checks: which pass, case by case, and which check would stop each.
 Use: before a benchmark is trusted, and after its cases change.
 Not: outputs of an agent (run_benchmark).
-Costs: nothing; by rule, no model.
+Costs: nothing.
 Errors: unknown benchmark, no active case.""",
     ),
     "plan_benchmark": ToolEntry(
@@ -211,18 +221,28 @@ Errors: another process works on it; unknown runId.""",
         description="""\
 Submits your scores for a run with judge=caller, or your messages as the user of its conversations. Returns the next requests.
 Use: a score within range and a rationale quoting the output, for every criterion of a request. A message where it asks for one.
-Not: to change a judgment: a request is judged once. Judging your own output marks the run selfJudged.
+Not: to change a judgment. Judging your own output marks the run selfJudged.
 Costs: nothing; a message has the target answer.
 Errors: all or nothing, naming what does not fit.""",
+    ),
+    "label_user": ToolEntry(
+        "runs", "Overrule the user check", "label_user", runs.RunAnswer, "running:label_user", idempotent=True, reach="judges",
+        search="simulated user spoiled a conversation",
+        description="""\
+Says which conversations' simulated user did its part (sound) or spoiled them; judges the run anew by it.
+Use: where a person disagrees with the user check.
+Not: as an agent: refused.
+Costs: judging what had no verdict.
+Errors: no person speaks; unknown conversation.""",
     ),
     "run_ab_test": ToolEntry(
         "analysis", "A/B test models", "run_ab_test", runs.RunAnswer, "ab_testing:run_ab_test", reach="judges",
         search="compare models by quality, cost, latency",
         description="""\
 Runs 2–5 branches (models and parameters) of one test case side by side and ranks them by winnerCriteria.
-Use: to choose a model; save test-branch records first. Goes on like run_benchmark; iterations repeat it.
+Use: to choose a model; save test-branch records first. Goes on like run_benchmark.
 Not: to compare prompt versions (compare_prompt_versions).
-Costs: one model call a branch and iteration; maxCostUsd caps.
+Costs: one model call a branch and iteration.
 Errors: unknown branch, no key of a provider, a parameter that it lacks.""",
     ),
     "get_statistics": ToolEntry(
@@ -242,7 +262,7 @@ Errors: unknown test case or branch.""",
 Checks outputs by assertions (rows), selects the best of several by max-score (picks), or makes a table's or run's score card.
 Use: quick checks and choices; two tables or runs compared.
 Not: to keep judgments or ask a model (run_test_case).
-Costs: nothing, no model.
+Costs: nothing.
 Errors: a bad row says so in its result.""",
     ),
     "list_records": ToolEntry(

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.conversations import content_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.values import GREATEST
 
 
 def plain_text(value: JsonValue) -> str:
@@ -63,7 +64,7 @@ def texts(value: JsonValue) -> tuple[str, ...]:
 
 def number(value: JsonValue) -> float | None:
     """The value if it is a number of something: finite and not negative."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < GREATEST:
         return None
     return float(value)
 

@@ -210,10 +210,11 @@ class StoredOutput:
 
 
 def outputs_of(db: Db, job_id: str, case_ids: Sequence[str]) -> dict[tuple[str, int], StoredOutput]:
-    """The judged outputs of a job for those cases, by case and trial."""
+    """The outputs of a job for those cases that were judged or that their user spoiled, by case and trial."""
     rows = db.execute(
-        "SELECT u.case_id, u.trial, u.output, r.agent_run_id FROM unit u JOIN test_run r ON r.id = u.test_run_id"
-        " WHERE u.job_id = ? AND u.case_id IN (SELECT value FROM json_each(?))",
+        "SELECT u.case_id, u.trial, u.output, r.agent_run_id FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id"
+        " WHERE u.job_id = ? AND (r.id IS NOT NULL OR u.outcome = 'user-error')"
+        " AND u.case_id IN (SELECT value FROM json_each(?))",
         (job_id, json.dumps(list(case_ids))),
     )
     return {

@@ -35,6 +35,7 @@ AFTER = (
     "job",
     "unit",
     "talk",
+    "user_label",
 )
 OF_A_RUN = ("eval_failure", "test_run", "eval_judgment", "metric_score")
 NOT_COPIED = ("lease", "delivery", *OF_A_RUN)

@@ -6,7 +6,6 @@ JavaScript runs in one process of node, whose modules keep what they hold; Pytho
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.values import is_finite
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.scoring.reserved_inputs import TEST
@@ -170,7 +170,7 @@ def _with_scores(result: Json, named_scores: Json) -> Json:
 
 def _finite(scores: Json) -> Json:
     numbers = ((name, value) for name, value in scores.items() if isinstance(value, int | float))
-    return {name: value for name, value in numbers if not isinstance(value, bool) and math.isfinite(value)}
+    return {name: value for name, value in numbers if not isinstance(value, bool) and is_finite(value)}
 
 
 def _part(context: JsonValue, name: str, *, needed: bool = True) -> Json:

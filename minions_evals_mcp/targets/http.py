@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import field, replace
@@ -25,6 +24,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.certificates import trusted_certificates
+from minions_evals_mcp.models.departure import Departure, departing
 from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, is_loopback, origin, same_host
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.values import js_json
@@ -183,14 +183,18 @@ class Answered:
         return TargetErrored(f"HTTP {self.status}: {message}", fatal=self.status in FATAL, unanswered=unanswered)
 
 
-async def fetched(web: ApplicationConnections, question: HttpQuestion) -> bytes | TargetErrored:
+async def fetched(
+    web: ApplicationConnections, question: HttpQuestion, departure: Departure | None = None
+) -> bytes | TargetErrored:
     """The body of the answer, or why there is none; a status outside 2xx is an error."""
-    answer = await answered(web, question)
+    answer = await answered(web, question, departure)
     answer = answer.unless_refused() if isinstance(answer, Answered) else answer
     return answer.body if isinstance(answer, Answered) else answer
 
 
-async def answered(web: ApplicationConnections, question: HttpQuestion) -> Answered | TargetErrored:
+async def answered(
+    web: ApplicationConnections, question: HttpQuestion, departure: Departure | None = None
+) -> Answered | TargetErrored:
     """The answer, of whatever status, or why there is none. Redirects are followed on the same host only.
 
     It may take forever: the caller sets the limit.
@@ -199,7 +203,7 @@ async def answered(web: ApplicationConnections, question: HttpQuestion) -> Answe
 
     for _ in range(MOST_REDIRECTS + 1):
         try:
-            answer = await _once(web.client(), question)
+            answer = await _once(web.client(), question, departure)
         except httpx2.TransportError as error:
             message = str(error) or type(error).__name__
             return TargetErrored(f"no connection to {origin(question.url)}: {message}", unanswered=True)
@@ -211,12 +215,17 @@ async def answered(web: ApplicationConnections, question: HttpQuestion) -> Answe
     return TargetErrored(f"{origin(question.url)} redirects more than {MOST_REDIRECTS} times")
 
 
-async def _once(client: httpx2.AsyncClient, question: HttpQuestion) -> Answered | HttpQuestion | TargetErrored:
+async def _once(
+    client: httpx2.AsyncClient, question: HttpQuestion, departure: Departure | None
+) -> Answered | HttpQuestion | TargetErrored:
     """The answer, or the question that a redirect leads to."""
     headers = {"accept": "application/json, text/plain;q=0.9, */*;q=0.5", **question.headers}
     if question.json is not None:
         headers = {"content-type": "application/json", **headers}
-    async with client.stream(question.method, question.url, headers=headers, content=question.body) as answer:
+    traced = {} if departure is None else {"trace": departure.heard}
+    async with client.stream(
+        question.method, question.url, headers=headers, content=question.body, extensions=traced
+    ) as answer:
         status = answer.status_code
         if status in REDIRECTS:
             return _redirected(question, status, answer.headers.get("location", ""))
@@ -299,10 +308,10 @@ class HttpTarget:
             settings.name, version, timeout_ms=timeout_ms, deadline_s=settings.timeout_seconds or self.deadline_s
         )
         content: bytes | TargetErrored | None = None
-        started = time.perf_counter()
-        with anyio.move_on_after(exchange.limit_s):
-            content = await fetched(self.web, question)
-        latency_ms = (time.perf_counter() - started) * 1000
+        self.web.client()  # made before the clock starts
+        with departing() as departure, anyio.move_on_after(exchange.limit_s):
+            content = await fetched(self.web, question, departure)
+        latency_ms = (anyio.current_time() - departure.at) * 1000
         if content is None:
             return exchange.too_late(latency_ms)
         if isinstance(content, TargetErrored):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from minions_evals_mcp.domain.conversations import content_text
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, Skipped, TargetErrored
 from minions_evals_mcp.domain.records import Record
@@ -19,6 +20,8 @@ OUTAGE = re.compile(
     re.IGNORECASE,
 )
 """An error message that speaks of the agent's surroundings, not of the agent."""
+LONGEST_SAID, MOST_SAID = 4_000, 200
+"""So much of a user's message is read, and so many messages."""
 
 
 def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed | Skipped | TargetErrored:
@@ -43,8 +46,22 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
         group=fields.group,
         agent_error=error,
         timed_out=timed_out,
+        heard=heard(fields),
         recorded_scores=tuple(obj(score) for score in listed_values(fields.extra.get("foreignScores"))),
     )
+
+
+def heard(run: AgentRun) -> tuple[str, ...]:
+    """Returns what the user said in a recorded conversation; nothing where it was the request alone."""
+    messages = [obj(message) for message in listed_values(run.extra.get("messages"))]
+    said = [
+        content_text(message.get("content", message.get("parts")))
+        for message in messages
+        if message.get("role") == "user"
+    ]
+    later = [str(obj(turn).get("text") or "") for turn in listed_values(run.extra.get("userTurns"))]
+    told = tuple(text[:LONGEST_SAID] for text in (*said, *later) if text)[:MOST_SAID]
+    return told if len(said) > 1 or later else ()
 
 
 def _is_sample(run: AgentRun) -> bool:

@@ -140,6 +140,7 @@ def routes() -> list[Page | Route]:
         Page("/judge", judging.question, methods=["GET"], needs="judge"),
         Page("/judge", judging.judged, methods=["POST"], needs="judge"),
         Page("/play", playing.said, methods=["POST"], needs="judge"),
+        Page("/user", playing.labelled, methods=["POST"], needs="judge"),
         *file_routes(),
     ]
 

@@ -15,7 +15,7 @@ from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.store.queries.pages import case_strip, run_cases
 from minions_evals_mcp.store.queries.pages.run_cases import AmongCases
 from minions_evals_mcp.store.queries.report_units import Place
-from minions_evals_mcp.view.parameters import engine_of, named, required
+from minions_evals_mcp.view.parameters import engine_of, named, required, signed_in
 from minions_evals_mcp.view.rendering import rendered
 from minions_evals_mcp.view.run import case_query
 
@@ -35,7 +35,11 @@ async def case(request: Request) -> Response:
         return Response(page.case.model_dump_json(indent=1), media_type="application/json")
     wanted = {name: value for name in FILTERS if (value := named(request, name))}
     found = None if not wanted else await _among(request, place)
-    return rendered("case", page=page, among=found, wanted=wanted)
+    speaker = engine_of(request).speaker
+    return rendered(
+        "case", page=page, among=found, wanted=wanted,
+        speaker=speaker.name if speaker.is_person else "", signed_in=bool(signed_in(request).token(request)),
+    )  # fmt: skip
 
 
 async def _among(request: Request, place: Place) -> AmongCases | None:

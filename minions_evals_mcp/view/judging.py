@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import urlencode
 
 from pydantic import ValidationError
@@ -25,12 +26,11 @@ from minions_evals_mcp.view.rendering import rendered
 
 async def question(request: Request) -> Response:
     """The next output that waits for a person; with `run` of that run, with `after` the one after that packet."""
-    run_id = named(request, "run") or None
-    question_page = await next_question(engine_of(request), run_id=run_id, after=named(request, "after"), plays=True)
-    if question_page.question is None and question_page.user is None and named(request, "after"):
-        question_page = await next_question(
-            engine_of(request), run_id=run_id, plays=True
-        )  # what was skipped comes again
+    run_id, (speaker, _) = named(request, "run") or None, await person_of(request, {})
+    asking = partial(next_question, engine_of(request), run_id=run_id, plays=True, person=speaker and speaker.name)
+    question_page = await asking(after=named(request, "after"))
+    if question_page.place is None and named(request, "after"):
+        question_page = await asking()  # what was skipped comes again
     if question_page.user is not None:
         return play_form(question_page.user, request, run=run_id, just_kept=named(request, "kept"))
     store = engine_of(request).config.named_db
@@ -81,7 +81,12 @@ async def agreement(request: Request) -> Response:
     except NothingAgreedError as error:
         subject = error.benchmark
         return rendered(
-            "nothing_agreed", ident=subject.id, title=subject.title, modelled=error.judged_by_model, drawn=DRAWN
+            "nothing_agreed",
+            ident=subject.id,
+            title=subject.title,
+            modelled=error.judged_by_model,
+            drawn=DRAWN,
+            user_check=error.user_check,
         )
     return rendered("agreement", found=figures, drawn=DRAWN, store=engine.config.named_db)
 

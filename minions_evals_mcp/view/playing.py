@@ -1,4 +1,4 @@
-"""A person plays the user of a conversation on the page: one message at a time, and the run goes on with it."""
+"""A person plays the user of a conversation on the page, one message at a time, or says whether another player did its part."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from minions_evals_mcp.engine.people.judge_queue import UserQuestion, say, user_
 from minions_evals_mcp.engine.run.run_benchmark import Started, silent
 from minions_evals_mcp.errors import BadInputError, BusyError, ConflictError, EvalsError
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission
+from minions_evals_mcp.operations.operator import label_user
 from minions_evals_mcp.operations.submit_judgments import going_on
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.view.parameters import engine_of, form_of, person_of, signed_in
 from minions_evals_mcp.view.rendering import rendered
-from minions_evals_mcp.view.runs_again import Start
+from minions_evals_mcp.view.runs_again import Start, followed_here
 
 ANSWER_S = 20.0
 """So long the page waits for the agent's answer before it shows what else waits."""
@@ -57,6 +58,36 @@ async def said(request: Request) -> Response:
     except (BadInputError, BusyError) as error:
         return play_form(question, request, run=run, typed=message, wrong=f"Nothing was kept: {error}", status=400)
     following = RedirectResponse(await _following(request, job, AnsweredPacket(digest=digest, message=message)), 303)
+    if token:
+        signed_in(request).keep(request, following, token)
+    return following
+
+
+async def labelled(request: Request) -> Response:
+    """Keeps the word, has the run judged by it behind the page, and leads to that run."""
+    engine, form = engine_of(request), await form_of(request)
+    speaker, token = await person_of(request, form)
+    if speaker is None:
+        raise BadInputError(
+            "a person says who the user was, and this page knows none.",
+            remedy="Give your token beside the word: minions-evals people add NAME prints one.",
+        )
+    place, said, why = form.get("at", ""), form.get("said", ""), form.get("reason", "").strip()
+    if said not in {"sound", "spoiled"} or not why:
+        raise BadInputError("the word lacks its reason.", remedy="Say why the user did its part, or did not.")
+    asked = label_user.Request.model_validate({"run_id": form.get("run", ""), said: (place,), "reason": why})
+    speaking = engine.speaking(speaker)
+    kept = await label_user.keep(speaking, asked)
+    start: Start | None = request.app.state.start
+    if start is None and kept.request is not None:
+        raise BadInputError(
+            "the word is kept, and no run can be started from here.", remedy="minions-evals label-user judges by it."
+        )
+    begun = await label_user.begin(speaking, kept, None)
+    if begun is not None and start is not None:
+        followed_here(request, start, begun)
+    shown = kept.run_id if begun is None else begun.job.id
+    following = RedirectResponse(f"/run?{urlencode({'id': shown})}", 303)
     if token:
         signed_in(request).keep(request, following, token)
     return following

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
 from minions_evals_mcp.engine.answers.names import short_id
-from minions_evals_mcp.presentation import verdict_words
+from minions_evals_mcp.presentation import verdict_words, world_words
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.charts import changes, marks, timeline
 from minions_evals_mcp.report.named_store import in_store
@@ -49,7 +49,7 @@ def _templates() -> Environment:
     template_globals: dict[str, object] = {
         "words": sentences, "verdicts": verdict_words, "share": sentences.fraction, "rest": REST, "marks": marks, "changes": changes,
         "in_store": in_store, "failure_types": FAILURE_TYPES, "timeline": timeline, "word_diff": word_diff,
-        "rich": rich_output, "KNOWN_FROM": KNOWN_FROM, "may": may, "visitor": visitor,
+        "rich": rich_output, "KNOWN_FROM": KNOWN_FROM, "may": may, "visitor": visitor, "worlds": world_words,
     }  # fmt: skip
     environment.globals.update(template_globals)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
     return environment

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.engine.answers.run_again import Again, again_request, read_again
-from minions_evals_mcp.engine.run.run_benchmark import StartedCases, silent, start_benchmark
+from minions_evals_mcp.engine.run.run_benchmark import Started, silent, start_benchmark
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.view.parameters import engine_of, form_of
 from minions_evals_mcp.view.rendering import rendered
@@ -35,10 +35,15 @@ async def started(request: Request) -> Response:
     if start is None:
         raise BadInputError("no run can be started from here.", remedy="Start it with minions-evals run-benchmark.")
     run = await start_benchmark(engine, await again_request(engine, request_again))
+    followed_here(request, start, run)
+    return RedirectResponse(f"/run?{urlencode({'id': run.job.id})}", 303)
+
+
+def followed_here(request: Request, start: Start, run: Started) -> None:
+    """Has the run go on behind this page, where it can be stopped."""
     scope = anyio.CancelScope()
     runs_here(request)[run.job.id] = scope
     start(partial(_finished, run, scope, runs_here(request)))
-    return RedirectResponse(f"/run?{urlencode({'id': run.job.id})}", 303)
 
 
 def runs_here(request: Request) -> dict[str, anyio.CancelScope]:
@@ -59,7 +64,7 @@ async def stopped(request: Request) -> Response:
     return RedirectResponse(f"/run?{urlencode({'id': run_id})}", 303)
 
 
-async def _finished(run: StartedCases, scope: anyio.CancelScope, runs: dict[str, anyio.CancelScope]) -> None:
+async def _finished(run: Started, scope: anyio.CancelScope, runs: dict[str, anyio.CancelScope]) -> None:
     try:
         with suppress(EvalsError), scope:  # the run's page says why it stopped, and how it goes on
             await run.finish(silent)

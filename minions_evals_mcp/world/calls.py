@@ -11,6 +11,14 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Json, Value
 from minions_evals_mcp.frozen_types import frozen_type
 
+
+class SqlRun(Value):
+    """A statement that changed the database of a world, with the values of its names."""
+
+    statement: str
+    values: Json = {}
+
+
 Source = Literal["mock", "tape", "real", "nearest", "fault", "honeypot", "none"]
 """Where an answer came from; `nearest` and `none` are misses."""
 
@@ -28,7 +36,8 @@ class CallAnswer(Value):
     """The answer to a call: the `result` of `tools/call` as MCP writes it, or the error of the protocol in its place.
 
     `state` is the world's state afterwards, where the call changed it. `miss` says why no answer was at hand, with the nearest
-    recorded call. `notes` are for the reader of the trajectory.
+    recorded call. `notes` are for the reader of the trajectory. `sql` is what it changed in the world's database, and `files` what
+    files in its folder hold afterwards, null where they are removed.
     """
 
     source: Source
@@ -38,6 +47,8 @@ class CallAnswer(Value):
     miss: Annotated[str | None, Field(exclude_if=lambda miss: miss is None)] = None
     delay_ms: Annotated[float, Field(exclude_if=lambda delay: not delay)] = 0.0
     notes: Annotated[Json, Field(exclude_if=lambda notes: not notes)] = {}
+    sql: Annotated[tuple[SqlRun, ...], Field(strict=False, exclude_if=lambda runs: not runs)] = ()
+    files: Annotated[dict[str, str | None], Field(exclude_if=lambda files: not files)] = {}
 
     @property
     def error(self) -> str | None:

@@ -12,16 +12,13 @@ from minions_evals_mcp.domain.querying.queries import QueryError, filled, holds
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.domain.worlds import StateChange, WorldServer, WorldTool
 from minions_evals_mcp.world.calls import CallAnswer, WorldCall, tool_result
+from minions_evals_mcp.world.holdings import ChangeError, Holdings, RefusedChangeError
 
 _PART = re.compile(r"/((?:\{\{(?:(?!\}\}).)*\}\}|[^/{]|\{(?!\{))*)")
 """A part of a JSON Pointer that is a template: a slash within `{{…}}` belongs to the query."""
 
 
-class ChangeError(Exception):
-    """A change that the state does not allow, such as one below a key that is not there."""
-
-
-def mocked(server: WorldServer, call: WorldCall, state: Json, number: int) -> CallAnswer:
+def mocked(server: WorldServer, call: WorldCall, state: Json, number: int, holdings: Holdings) -> CallAnswer:
     """The answer of the mocked tool; `number` counts the calls of the tool, this one included."""
     tool = next((tool for tool in server.tools if tool.name == call.tool), None)
     if tool is None:
@@ -30,21 +27,29 @@ def mocked(server: WorldServer, call: WorldCall, state: Json, number: int) -> Ca
         )
     data: Json = {"arguments": call.arguments, "state": state, "call": number}
     try:
-        return _by_rule(tool, data, state)
+        return _by_rule(tool, data, state, holdings)
+    except RefusedChangeError as error:
+        return CallAnswer(source="mock", result=tool_result(str(error), is_error=True))
     except (QueryError, ChangeError) as error:
         reason = f"a rule of {tool.name} cannot be carried out: {error}"
         return CallAnswer(source="none", result=tool_result(reason, is_error=True), miss=reason)
 
 
-def _by_rule(tool: WorldTool, data: Json, state: Json) -> CallAnswer:
+def _by_rule(tool: WorldTool, arguments: Json, state: Json, holdings: Holdings) -> CallAnswer:
     for rule in tool.rules:
+        data: Json = {**arguments, **holdings.seen_before(rule, arguments)}
         if rule.when is not None and not holds(rule.when, data):
             continue
         if rule.error is not None:
             return CallAnswer(source="mock", result=tool_result(filled(rule.error, data), is_error=True))
         changed = changed_state(state, rule.changes, data)
         after = changed if rule.changes else state
-        result = tool_result(filled(rule.result, {**data, "state": after}))
+        try:
+            data = {**data, **holdings.changed_by(rule, data)}
+            result = tool_result(filled(rule.result, {**data, "state": after}))
+        except (QueryError, ChangeError, RefusedChangeError):
+            holdings.take_back()
+            raise
         return CallAnswer(source="mock", result=result, state=changed if rule.changes else None)
     if not tool.rules:
         return CallAnswer(source="mock", result=tool_result("ok"))

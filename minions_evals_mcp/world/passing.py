@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskGroup, TaskStatus
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
@@ -21,15 +23,17 @@ from mcp_types import Tool
 from minions_evals_mcp.confined_paths import confined_path
 from minions_evals_mcp.domain.values import Json, utc
 from minions_evals_mcp.domain.worlds import WorldServer
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import BadInputError, first_of
 from minions_evals_mcp.known_secrets import remember, remember_named
 from minions_evals_mcp.sandbox.child_environment import child_environment
-from minions_evals_mcp.world.calls import CallAnswer, WorldCall
-from minions_evals_mcp.world.sessions import Clock
+from minions_evals_mcp.world.calls import CallAnswer, WorldCall, tool_result
+from minions_evals_mcp.world.holdings import Holdings
+from minions_evals_mcp.world.sessions import Clock, WorldSession
 from minions_evals_mcp.world.tapes import TapedCall, TapeHead, call_line, head_line, read_tape
 
 _KEEPER = Path(__file__).parents[1] / "sandbox" / "keeper.py"
 NO_PIPE = "-1"
+_PLACE = re.compile(r"\{\{\s*world\.(folder|database)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,35 @@ class RealServer:
         if self.tape is not None:
             await anyio.to_thread.run_sync(self.tape.write, kept)
         return CallAnswer(source="real", result=kept.result, protocol_error=kept.protocol_error)
+
+
+@dataclass(slots=True)
+class LateServer:
+    """A real server that is started at the first call, in `tasks`, and ends with them."""
+
+    start: Callable[[], AbstractAsyncContextManager[RealServer]]
+    tasks: TaskGroup
+    _real: RealServer | None = field(default=None, init=False)
+    _starting: anyio.Lock = field(default_factory=anyio.Lock, init=False)
+
+    async def __call__(self, call: WorldCall) -> CallAnswer:
+        """The real server's answer; one that cannot be started is an error to the agent."""
+        async with self._starting:
+            if self._real is None:
+                try:
+                    self._real = await self.tasks.start(self._hold)
+                except Exception as error:  # noqa: BLE001  whatever hinders the start of somebody else's program
+                    cause = first_of(error) if isinstance(error, BaseExceptionGroup) else error
+                    reason = f"The real server cannot be started: {str(cause) or type(cause).__name__}."
+                    return CallAnswer(source="none", result=tool_result(reason, is_error=True), miss=reason)
+        assert self._real is not None
+        return await self._real(call)
+
+    async def _hold(self, *, task_status: TaskStatus[RealServer]) -> None:
+        """Keeps it running in the task that started it."""
+        async with self.start() as real:
+            task_status.started(real)
+            await anyio.sleep_forever()
 
 
 @dataclass(slots=True)
@@ -90,17 +123,23 @@ class TapeWriter:
 
 
 @asynccontextmanager
-async def real_server(name: str, server: WorldServer, base: Path, *, clock: Clock) -> AsyncGenerator[RealServer]:
-    """The real server, started for as long as this lasts; with the process that started it, it ends however that ends."""
+async def real_server(
+    name: str, server: WorldServer, base: Path, *, clock: Clock, holdings: Holdings | None = None
+) -> AsyncGenerator[RealServer]:
+    """The real server, started for as long as this lasts; with the process that started it, it ends however that ends.
+
+    In its command `{{world.folder}}` and `{{world.database}}` are the unit's own copies.
+    """
     environment = child_environment()
     remember_named(environment)
     remember(environment.get(variable) for variable in server.env)
     given = {variable: environment[variable] for variable in server.env if variable in environment}
-    kept = ["-I", "-S", str(_KEEPER), str(os.getpid()), NO_PIPE, "", *server.run]
+    run = _filled(name, server.run, holdings)
+    kept = ["-I", "-S", str(_KEEPER), str(os.getpid()), NO_PIPE, "", *run]
     windows = sys.platform == "win32"
     program = StdioServerParameters(
-        command=server.run[0] if windows else sys.executable,
-        args=[*server.run[1:]] if windows else kept,
+        command=run[0] if windows else sys.executable,
+        args=[*run[1:]] if windows else kept,
         env=given,
         cwd=base,
     )
@@ -118,10 +157,28 @@ async def real_server(name: str, server: WorldServer, base: Path, *, clock: Cloc
                 writer.close()
 
 
-async def changed_tools(name: str, server: WorldServer, base: Path, head: TapeHead, *, clock: Clock) -> list[str]:
+def _filled(name: str, run: Sequence[str], holdings: Holdings | None) -> list[str]:
+    places = {
+        "folder": None if holdings is None else holdings.files,
+        "database": None if holdings is None else holdings.database,
+    }
+
+    def place(found: re.Match[str]) -> str:
+        path = places[found[1]]
+        if path is None:
+            raise BadInputError(
+                f"{name}: its command names {found[0]}, and the world has no {found[1]}.", remedy="Give it one."
+            )
+        return str(path)
+
+    return [_PLACE.sub(place, part) for part in run]
+
+
+async def changed_tools(name: str, server: WorldServer, session: WorldSession, head: TapeHead) -> list[str]:
     """How the real server's tools differ from those on the tape: it is started for that, and ended."""
     live = server.model_copy(update={"mode": "live"})
-    async with real_server(name, live, base, clock=clock) as real:
+    started = real_server(name, live, session.base, clock=session.clock, holdings=session.holdings)
+    async with started as real:
         now = {tool.name: tool_wire(tool) for tool in real.tools}
     before = {str(tool.get("name")): tool for tool in head.tools}
     return [

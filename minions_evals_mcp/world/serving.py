@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -16,10 +17,10 @@ from mcp.shared.exceptions import MCPError
 
 from minions_evals_mcp.bounded_connections import BoundedServer, own_bounds
 from minions_evals_mcp.domain.worlds import STARTED
-from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.errors import NotFoundError, ungrouped
 from minions_evals_mcp.world.attacking import HONEYPOT_TEXT, in_description
 from minions_evals_mcp.world.calls import WorldCall
-from minions_evals_mcp.world.passing import RealServer, real_server
+from minions_evals_mcp.world.passing import LateServer, RealServer, real_server
 from minions_evals_mcp.world.sessions import WorldSession
 
 LOOPBACK, CLOSING_S = "127.0.0.1", 1
@@ -28,8 +29,10 @@ NO_SCHEMA = {"type": "object"}
 HONEYPOT_SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}, "content": {"type": "string"}}}
 
 
-def mcp_server(session: WorldSession, name: str, real: RealServer | None = None) -> Server[Any]:
-    """The MCP server that answers for the world's server of that name."""
+def mcp_server(
+    session: WorldSession, name: str, real: RealServer | None = None, late: LateServer | None = None
+) -> Server[Any]:
+    """The MCP server that answers for the world's server of that name; `late` is for what is not on its tape."""
 
     async def list_tools(
         _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -39,7 +42,7 @@ def mcp_server(session: WorldSession, name: str, real: RealServer | None = None)
     async def call_tool(
         _context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        answer = await session.answer(WorldCall(name, params.name, params.arguments or {}), passing=real)
+        answer = await session.answer(WorldCall(name, params.name, params.arguments or {}), passing=real or late)
         if answer.delay_ms:
             await anyio.sleep(answer.delay_ms / 1000)
         if answer.protocol_error is not None:
@@ -97,8 +100,14 @@ async def opened_server(session: WorldSession, name: str) -> AsyncGenerator[Serv
     server = session.world.servers.get(name)
     if server is None:
         raise NotFoundError("server of this world", name, remedy=f"It has {', '.join(session.world.servers)}.")
-    async with AsyncExitStack() as opened:
-        real = None
-        if server.mode in STARTED:
-            real = await opened.enter_async_context(real_server(name, server, session.base, clock=session.clock))
-        yield mcp_server(session, name, real)
+    start = partial(real_server, name, server, session.base, clock=session.clock, holdings=session.holdings)
+    if server.mode in STARTED:
+        async with start() as real:
+            yield mcp_server(session, name, real)
+    elif server.may_start:
+        with ungrouped():
+            async with anyio.create_task_group() as tasks:
+                yield mcp_server(session, name, late=LateServer(start, tasks))
+                tasks.cancel_scope.cancel()
+    else:
+        yield mcp_server(session, name)

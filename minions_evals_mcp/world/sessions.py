@@ -7,6 +7,7 @@ lock before the agent gets its answer: whatever is killed, the journal is whole 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import time
 from collections import Counter
@@ -32,6 +33,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.world.attacking import Planted, in_result
 from minions_evals_mcp.world.calls import CallAnswer, WorldCall, canonical_arguments, tool_result
 from minions_evals_mcp.world.faulting import due, lost, spoilt
+from minions_evals_mcp.world.holdings import Holdings, placed
 from minions_evals_mcp.world.mocking import mocked
 from minions_evals_mcp.world.tapes import Miss, Tape, TapedCall, read_tape
 
@@ -61,9 +63,11 @@ class Progress:
     results: dict[tuple[str, ...], Json] = field(default_factory=dict[tuple[str, ...], Json])
     called: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     replayed: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
+    answers: list[CallAnswer] = field(default_factory=list[CallAnswer])
 
     def take(self, entry: JournalEntry, server: WorldServer) -> None:
         """Counts an entry of the journal."""
+        self.answers.append(entry.answer)
         self.called[entry.server, entry.tool] += 1
         if server.mode == "replay" and entry.answer.source == "tape":
             self.replayed[replay_key(server, WorldCall(entry.server, entry.tool, entry.arguments))] += 1
@@ -110,6 +114,7 @@ class WorldSession:
         self._lock = FileLock(folder / LOCK, thread_local=False)
         self._threads = RLock()
         self._progress = Progress(self.world.state)
+        self.holdings = Holdings(folder, self.world)
         self._read = 0
         self._tapes: dict[str, Tape] = {}
 
@@ -123,7 +128,10 @@ class WorldSession:
         """The answer to the call, once it is in the journal. `passing` reaches the real server, where the mode has one."""
         started, at = time.perf_counter(), utc(self.clock())
         server = self.world.servers[call.server]
-        if server.mode not in STARTED or self._is_honeypot(call):
+        miss = None
+        if server.mode not in STARTED and server.on_miss == "live" and passing is not None:
+            miss = await self._in_turn(partial(self._missing, server, call))
+        if (server.mode not in STARTED and miss is None) or self._is_honeypot(call):
             return await self._in_turn(partial(self.answer_now, call))
         assert passing is not None
         fault = await self._in_turn(partial(self._due, call))
@@ -132,6 +140,8 @@ class WorldSession:
             given = await passing(call)
         if fault is not None and fault.kind == "duplicate":
             given = await passing(call)
+        if miss is not None and given.source == "real":
+            given = given.model_copy(update={"miss": f"{miss.reason}; the real server answered"})
         return await self._in_turn(partial(self._settled, call, partial(_as_given, given), fault, started, at))
 
     async def _in_turn(self, work: Callable[[], T]) -> T:
@@ -153,6 +163,13 @@ class WorldSession:
             raise BadInputError(f"{call.server} is {server.mode}: its tools are called over MCP.")
         decide = partial(self._decided, server, call)
         return self._settled(call, decide, self._due(call), time.perf_counter(), utc(self.clock()))
+
+    def _missing(self, server: WorldServer, call: WorldCall) -> Miss | None:
+        """Why the call is not on the tape, if it is not."""
+        with self._threads, self._lock:
+            self._catch_up()
+            found = self.tape(call.server).find(call, server.ignore, self._progress.replayed[replay_key(server, call)])
+        return found if isinstance(found, Miss) else None
 
     def _is_honeypot(self, call: WorldCall) -> bool:
         return self.planted is not None and call.tool == self.planted.honeypot
@@ -182,12 +199,18 @@ class WorldSession:
     ) -> CallAnswer:
         with self._threads, self._lock:
             self._catch_up()
-            answer = self._hindered(call, decide, fault)
-            duration_ms = (time.perf_counter() - started) * 1000
-            self._append(JournalEntry(
-                server=call.server, tool=call.tool, arguments=call.arguments, answer=answer, started_at=at,
-                duration_ms=duration_ms,
-            ))  # fmt: skip
+            self.holdings.take_turn(self._progress.answers)
+            try:
+                answer = self.holdings.told(self._hindered(call, decide, fault))
+                duration_ms = (time.perf_counter() - started) * 1000
+                self._append(JournalEntry(
+                    server=call.server, tool=call.tool, arguments=call.arguments, answer=answer, started_at=at,
+                    duration_ms=duration_ms,
+                ))  # fmt: skip
+            except BaseException:
+                self.holdings.rollback()
+                raise
+            self.holdings.commit(len(self._progress.answers))
         return answer
 
     def _hindered(self, call: WorldCall, decide: Callable[[Progress], CallAnswer], fault: Fault | None) -> CallAnswer:
@@ -196,8 +219,12 @@ class WorldSession:
         answer = lost(fault) if fault is not None else None
         if answer is None:
             answer = decide(progress)
-            if fault is not None and fault.kind == "duplicate" and answer.state is not None:
-                again = decide(replace(progress, state=answer.state))
+            if (
+                fault is not None
+                and fault.kind == "duplicate"
+                and (answer.state is not None or self.holdings.has_changed)
+            ):
+                again = decide(replace(progress, state=answer.state or progress.state))
                 answer = answer.model_copy(update={"state": again.state or answer.state})
             if fault is not None:
                 answer = spoilt(fault, answer, progress.older(call))
@@ -207,7 +234,7 @@ class WorldSession:
         if self._is_honeypot(call):
             return CallAnswer(source="honeypot", result=tool_result("Forwarded."))
         if server.mode == "mock":
-            return mocked(server, call, progress.state, progress.called[call.server, call.tool] + 1)
+            return mocked(server, call, progress.state, progress.called[call.server, call.tool] + 1, self.holdings)
         before = progress.replayed[replay_key(server, call)]
         found = self.tape(call.server).find(call, server.ignore, before)
         if isinstance(found, TapedCall):
@@ -235,6 +262,13 @@ class WorldSession:
         with self._threads, self._lock:
             self._catch_up()
             return self._progress.state
+
+    def kept(self) -> tuple[str | None, dict[str, str | None] | None]:
+        """The database as a script and the contents of the files after the last call, where the world has them."""
+        with self._threads, self._lock:
+            self._catch_up()
+            self.holdings.take_turn(self._progress.answers)
+            return self.holdings.dump(), self.holdings.contents()
 
     def _whole_lines(self, since: int) -> list[bytes]:
         """The whole lines of the journal from that place on."""
@@ -302,4 +336,9 @@ def new_session(
     home = Path(tempfile.mkdtemp(prefix=f"minions-evals-world-{os.getpid()}-"))
     definition = UnitWorld(world=world, base=str(base.resolve()), unit=unit, planted=planted)
     (home / DEFINITION).write_text(definition.model_dump_json(exclude_none=True), "utf-8")
+    try:
+        placed(world, base, home)
+    except BaseException:
+        shutil.rmtree(home, ignore_errors=True)
+        raise
     return WorldSession(home, clock=clock)

@@ -19,10 +19,10 @@ from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Json
-from minions_evals_mcp.domain.worlds import STARTED, WorldEvidence
+from minions_evals_mcp.domain.worlds import WorldEvidence
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.known_secrets import masked_json
+from minions_evals_mcp.known_secrets import masked, masked_json
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.world.attacking import attack_of, outcome, planted
 from minions_evals_mcp.world.calls import WorldCall, canonical_arguments
@@ -33,6 +33,8 @@ from minions_evals_mcp.world.sessions import Clock, JournalEntry, WorldSession, 
 MCP_CONFIG = "mcp.json"
 VARIABLE = "MINIONS_EVALS_WORLD_MCP_CONFIG"
 """The variable that tells a program where the configuration of its tool servers is."""
+FOLDER_VARIABLE, DATABASE_VARIABLE = "MINIONS_EVALS_WORLD_FOLDER", "MINIONS_EVALS_WORLD_DATABASE"
+"""The variables that tell it where its world's files and database are, where the world has them."""
 BETWEEN = ("__", ".", "/", ":")
 """What agents write between the name of a server and that of its tool."""
 SHOWN = 120
@@ -57,6 +59,16 @@ class UnitInWorld:
         return str(self.session.folder / MCP_CONFIG)
 
     @property
+    def folder(self) -> str | None:
+        """The path of its folder of files, if it has one."""
+        return _text(self.session.holdings.files)
+
+    @property
+    def database(self) -> str | None:
+        """The path of its database, if it has one."""
+        return _text(self.session.holdings.database)
+
+    @property
     def tools(self) -> frozenset[str]:
         """The names of the tools that it answers for without a real server."""
         tools = frozenset(tool for name in self.session.world.servers for tool in self.session.tools(name))
@@ -78,7 +90,8 @@ class UnitInWorld:
 
     def environment(self) -> dict[str, str]:
         """The variables that tell a program of it."""
-        return {VARIABLE: self.mcp_config}
+        places = {FOLDER_VARIABLE: self.folder, DATABASE_VARIABLE: self.database}
+        return {VARIABLE: self.mcp_config, **{name: place for name, place in places.items() if place is not None}}
 
     def met_fault(self) -> bool:
         """Whether a call met a fault so far."""
@@ -97,15 +110,22 @@ class UnitInWorld:
         others = tuple(call for call in (*(claimed or ()), *self.beside) if _own_name(call.tool, known) is None)
         plant = self.session.planted
         pairs = [(WorldCall(entry.server, entry.tool, entry.arguments), entry.answer) for entry in entries]
+        database, files = self.session.kept()
         evidence = WorldEvidence(
             world=self.record.id,
             state=cast("Json", masked_json(self.session.state())),
+            database=None if database is None else masked(database),
+            files=None if files is None else cast("dict[str, str | None]", masked_json(cast("Json", files))),
             misses=tuple(entry.answer.miss for entry in entries if entry.answer.miss is not None),
             differences=() if claimed is None else tuple(_differences(entries, claimed, known)),
             faults=handlings(entries, said, given),
             attack=None if plant is None else outcome(plant, pairs, said),
         )
         return (*calls, *others), evidence
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _tool_call(entry: JournalEntry) -> ToolCall:
@@ -163,6 +183,7 @@ def unit_in_world(
         (session.folder / MCP_CONFIG).write_text(json.dumps({"mcpServers": servers}, indent=1), "utf-8")
         yield UnitInWorld(record, session)
     finally:
+        session.holdings.close()
         shutil.rmtree(session.folder, ignore_errors=True)
 
 
@@ -176,7 +197,7 @@ def vet_started(record: Record[World], *, agreed: bool) -> None:
     """Raises `BadInputError` where the world starts real servers and the operator has not agreed."""
     if agreed or not record.fields.commands():
         return
-    names = [name for name, server in record.fields.servers.items() if server.mode in STARTED]
+    names = [name for name, server in record.fields.servers.items() if server.may_start]
     raise BadInputError(
         f"the world {record.id} starts the real server{'s' if len(names) > 1 else ''} {', '.join(names)}, and you have not agreed"
         " to that.",

@@ -114,10 +114,10 @@ class InPython:
             case "testCaseStats":
                 return wire(await history.test_case_stats(engine, asked["testCaseId"]))
             case "testBranches":
-                return [flat(one.wire()) for one in await branches.branches_of_case(engine, asked["testCaseId"])]
+                return [one.flat() for one in await branches.branches_of_case(engine, asked["testCaseId"])]
             case "testBranchExecutions":
                 found = await branches.branch_executions(engine, asked["branchId"], limit=asked["limit"], offset=0)
-                return [flat(one.wire()) for one in found]
+                return [one.flat() for one in found]
             case "createTestCase":
                 names = given(
                     asked, promptId="prompt_id", name="name", input="input", expectedOutput="expected_output",
@@ -250,9 +250,9 @@ class AtCommandLine:
             case "testCaseExecutions":
                 return rows(said, "executions")
             case "testBranches":
-                return [flat(one) for one in rows(said, "branches")]
+                return rows(said, "branches")
             case "testBranchExecutions":
-                return [flat(one) for one in rows(said, "executions")]
+                return rows(said, "executions")
             case _:
                 return said
 
@@ -401,9 +401,9 @@ class ByMessage:
             case "testCaseExecutions":
                 return rows(said, "executions")
             case "testBranches":
-                return [flat(one) for one in rows(said, "branches")]
+                return rows(said, "branches")
             case "testBranchExecutions":
-                return [flat(one) for one in rows(said, "executions")]
+                return rows(said, "executions")
             case _:
                 return said
 

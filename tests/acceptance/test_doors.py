@@ -315,6 +315,8 @@ async def test_every_door_keeps_the_same_records_and_answers_alike(name: str, tm
             assert answer.code in {said.code, None}, (door, answer)
         elif situation.verb in READ:
             assert READ[situation.verb](answer) == READ[situation.verb](said), door
+            if isinstance(answer, list):
+                assert all(row["createdAt"] for row in answer), (door, "every list says when")
 
 
 def test_every_verb_of_the_testing_api_stands_in_the_table() -> None:

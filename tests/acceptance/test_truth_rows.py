@@ -34,6 +34,13 @@ ROWS: dict[int, tuple[str, tuple[tuple[str, str], ...]]] = {
         (GROUPS, "test_inputs_that_share_a_document_are_pointed_out_where_no_group_is_set"),
         ("interop/logs/test_groups.py", "test_a_sample_belongs_to_what_its_log_names"),
     )),
+    2: ("root causes of real logs are chance, and what a user says is dropped", (
+        (HERE, "test_of_an_imported_talk_no_step_is_accused_and_what_the_user_said_is_known"),
+        ("scoring/failures/test_log_faults.py",
+         "test_in_a_talk_with_a_user_no_step_is_named_and_a_hand_over_is_no_timeout"),
+        ("scoring/failures/test_log_faults.py",
+         "test_a_step_is_named_where_the_counted_share_is_at_least_one_half"),
+    )),
     3: ("looking again changes the verdict, and text and --json disagree", (
         (SAME, "test_the_same_outputs_compared_again_are_the_same_comparison_at_every_interface"),
         (SAME, "test_a_new_output_is_a_new_comparison"),
@@ -162,6 +169,28 @@ def kept(at: Terminal, records: Sequence[Json]) -> None:
     held = {str(one["id"]): one for one in records}
     told = at.run("import", at.file("s.json", suite(*held.values())))
     assert told.code == 0, told.err
+
+
+def test_of_an_imported_talk_no_step_is_accused_and_what_the_user_said_is_known(at: Terminal) -> None:
+    call: Json = {"id": "c1", "function": {"name": "cancel_order", "arguments": '{"order_id": "W-9"}'}}
+    trajectory: list[JsonValue] = [
+        {"role": "user", "content": "I want to cancel an order."}, {"role": "assistant", "content": "Which one?"},
+        {"role": "user", "content": "The one with the lamp, W-7."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "name": "cancel_order", "content": "cancelled"},
+        {"role": "assistant", "content": "W-7 is cancelled."},
+    ]  # fmt: skip
+    gold: list[JsonValue] = [{"name": "cancel_order", "kwargs": {"order_id": "W-7"}}]
+    task: Json = {"user_id": "mia", "instruction": "Cancel the lamp.", "actions": gold, "outputs": []}
+    row: Json = {"task_id": 1, "trial": 0, "reward": 0.0, "info": {"task": task}, "traj": trajectory}
+    at.file("m-retail.json", [row])
+    ended = at.run("import", "m-retail.json")
+    (line,) = [line for line in ended.out.splitlines() if "judge it here" in line]
+    assert at.run(*line.partition("minions-evals ")[2].split(), "--json").one()["state"] == "completed"
+    cause = at.run("list", "eval-failure", "--json").out
+    assert "No step can be named (in talks with a user" in cause
+    assert "; the talk did not end as its checks ask" in cause
+    assert "step 1" not in cause
 
 
 NAMES = [f"b{letter}" for letter in "abcdef"]

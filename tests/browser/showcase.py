@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
 from tests.shared.engine.ab_workshop import Words
 from tests.shared.engine.drawn_models import Drawn, Scripted
+from tests.shared.world.shown import run_in_world
 from tests.workshop import START, SteppingClock, answer, bench, benchmark, case, config_in, minion, opened, save
 
 CLIFF = "support/refunds"
@@ -41,6 +42,8 @@ PAGES = {
     "compared benchmark": "/benchmark?id=lifted",
     "branches benchmark": "/benchmark?id=moods",
     "branches": "/ab?id=job26",
+    "case in a world": "/case?run=job27&at=0.1",
+    "trajectory in a world": "/trajectory?run=job27&at=0.1",
 }
 
 
@@ -50,6 +53,7 @@ async def filled(folder: Path) -> None:
         await cliff(engine)
         await agents(engine)
         await one_kind_each(engine)
+        await run_in_world(engine, folder)
 
 
 async def cliff(engine: Engine) -> None:

@@ -34,6 +34,7 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "compare_versions": {"benchmark_id": "b", "version_a": "p@1", "version_b": "p@2"},
     "batch_run_tests": {"prompt_id": "p", "test_case_ids": ["c"]},
     "forget": {"subject": "Ada Lovelace"},
+    "assign_judging": {"run_id": "run", "people": ["anna"]},
     "try_version": {"benchmark_id": "b", "version": "p@2"},
     "detect_trend": {"benchmark_id": "b"},
     "classify_failure": {"run_id": "run"},
@@ -45,7 +46,9 @@ SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "cancel_run": {"run_id": "run"},
     "lift": {"subject": "skills/csv"},
     "calibrate": {"benchmark_id": "b", "repeats": 5},
+    "label_user": {"run_id": "run", "sound": ["case"], "reason": "It gave what it was asked for."},
     "judge_check": {"ident": "b", "probes": ["empty"]},
+    "suite_from_prompt": {"prompt_version_ref": "p@1"},
     "suite_from_traces": {"agent_id": "support-desk", "dimensions": ["language"]},
     "approve_prompt_version": {"prompt_version_ref": "p@2", "decided_by": "ada"},
 }

@@ -9,11 +9,14 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.values import is_finite
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.score_rows import read_row, subject_of
 from minions_evals_mcp.scoring.assertions.table import vet
 from minions_evals_mcp.scoring.checks import Unchecked
+from minions_evals_mcp.scoring.foreign.recorded import verdict_of
 from minions_evals_mcp.scoring.verdicts.expected import meets
+from minions_evals_mcp.sessions.conversation import count, number
 
 Json = dict[str, JsonValue]
 
@@ -104,3 +107,19 @@ def test_a_blank_entry_of_a_list_is_refused_by_its_place(kind: str, value: JsonV
     with pytest.raises(InvalidRecordError, match="blank") as error:
         vet(Assertion(type=kind, value=value))
     assert error.value.field == "value.1"
+
+
+@pytest.mark.parametrize(
+    "huge", [10**400, -(10**400), float("inf"), float("nan")], ids=["large", "small", "infinite", "none"]
+)
+def test_a_number_beyond_every_float_is_no_number_and_breaks_nothing(huge: float) -> None:
+    assert not is_finite(huge)
+    assert number(huge) is None
+    assert count(huge) is None
+    assert isinstance(verdict_of({"value": huge}), str)
+
+
+def test_a_gain_beyond_every_float_is_refused_by_name() -> None:
+    value: Json = {"metric": "recall", "relevant": {"a": 10**400}}
+    with pytest.raises(InvalidRecordError, match="must be 0 or more"):
+        vet(Assertion.model_validate({"type": "retrieval", "value": value, "threshold": 0.5}))

@@ -21,6 +21,7 @@ NOT_ASKED: dict[str, str] = {
     "pick": "picks among rows of the caller's own",
     "people add": "says nothing of a case",
     "people role": "says nothing of a case",
+    "people assign": "counts outputs by person",
     "people remove": "says nothing of a case",
     "people list": "says nothing of a case",
     "mcp install": "reads a host's settings file only",
@@ -77,6 +78,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     "suite from-traces": (
         ("--agent", "agent"), ("--agent", "agent", "--reader", "caller", "--json"), ("--agent", "agent", "--accept", "c8"),
     ),
+    "suite from-prompt": (("--version", "v1", "--json"), ("--accept", "c8")),
     "promote": (("run-v2:c8",), ("run-v2:8.1", "--corrected", "x"), ("v1/1",), ("TOLD:B:c8",)),
     "seal": ((), ("b",)),
     "rejudge": each("run-v1", "TOLD:A"),
@@ -87,6 +89,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     "submit": (("answers.json",),),
     "judge": (("--by", "maria"), ("run-human", "--by", "maria"), ("--json",)),
     "label": each("b"),
+    "label-user": (("run-v1", "--sound", "c1", "--reason", "x"), ("b", "--spoiled", "1.1", "--reason", "x", "--json")),
     "judge-check": each("b"),
     "agreement": each("b"),
     "live": (("--once",), ("--once", "--json", "--hours", "8784")),
@@ -160,10 +163,15 @@ OF_TOOLS: dict[str, list[dict[str, object]]] = {
         "runId": "run-caller", "judgedBy": "x",
         "packets": [{"digest": "d", "judgments": [{"criterionId": "r/good", "score": 1, "rationale": "it reads so"}]}],
     }],
+    "label_user": [{"runId": "run-v1", "sound": ["c1"], "reason": "x"}, {"runId": "run-v2", "spoiled": ["1.1"], "reason": "x"}],
     "run_ab_test": [
         {"testCaseId": "c1", "branches": BRANCHES}, {"benchmarkId": "b", "branches": BRANCHES},
     ],
     "suite_from_traces": [{"agentId": "agent"}, {"agentId": "agent", "reader": "caller"}, {"agentId": "agent", "accept": ["c8"]}],
+    "suite_from_prompt": [
+        {"promptVersionRef": "v1"}, {"documents": [{"name": "d", "text": "x"}], "cases": [{"inputs": {"input": "x"}, "expected": "y"}]},
+        {"accept": ["c8"]},
+    ],
     "promote_failure": [{"id": one} for one in ("run-v2:c8", "TOLD:B:c8", "v1/1")],
     "get_statistics": [
         {"testCaseId": "c1", "executions": True, "detail": "full"}, {"testCaseId": "c4", "detail": "full"},
@@ -224,6 +232,7 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/agreement": ({}, {"run": "run-human"}),
     "/label": ({},),
     "/judge": ({}, {"run": "run-human"}),
+    "/user": ({"run": "run-v1", "at": "1.1", "said": "sound", "reason": "x"},),
     "/play": ({"runId": "run-human", "digest": "d", "message": "hi"},),
     "/page.css": ({},),
     "/page.js": ({},),

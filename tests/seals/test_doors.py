@@ -25,7 +25,7 @@ from minions_evals_mcp.store.connection import open_raw
 from minions_evals_mcp.store.veil import statements
 from minions_evals_mcp.view.app import routes
 from tests.seals import doors
-from tests.seals.story import MARK, RAISING, story
+from tests.seals.story import MARK, RAISING
 from tests.shared.agent.desk import Desk
 from tests.shared.cli.terminal import Terminal
 from tests.shared.server.hosts import Host, hosted
@@ -36,17 +36,10 @@ Said = list[tuple[str, str]]
 """What came out of which door."""
 
 
-@pytest.fixture(scope="module")
-def _sealed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sealed")
-    anyio.run(story, folder)
-    return folder / "evals.db"
-
-
 @pytest.fixture(params=["sealed", "unsealed"])
-def folder(request: pytest.FixtureRequest, _sealed_once: Path, tmp_path: Path) -> Path:
+def folder(request: pytest.FixtureRequest, sealed: Path, tmp_path: Path) -> Path:
     """A folder with the sealed store, and with the same one unsealed: what the doors say without a seal."""
-    shutil.copy(_sealed_once, tmp_path / "evals.db")
+    shutil.copy(sealed, tmp_path / "evals.db")
     if request.param == "unsealed":
         anyio.run(_ended, tmp_path)
     return tmp_path

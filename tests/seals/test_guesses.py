@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import pytest
 from pydantic import JsonValue
 
-from tests.seals.story import MARK, saying, story
+from tests.seals.story import MARK, saying
 from tests.shared.cli.terminal import Terminal
 from tests.shared.server.hosts import hosted, text_of
 from tests.workshop import config_in
@@ -27,14 +26,6 @@ CHANGING = (
     r"|\d{4}-\d\d-\d\dT[\d:.]+Z?|\b\d+(\.\d+)?(e-\d+)? ?(ms|s)\b|\d+\.\d+|\b\d{9,}\b"
 )
 """What no two runs of the same have in common: ids, moments, durations."""
-
-
-@pytest.fixture(scope="module")
-def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store with its seal."""
-    folder = tmp_path_factory.mktemp("guessed")
-    anyio.run(story, folder)
-    return folder / "evals.db"
 
 
 def _wire(ident: str, kind: str, **fields: JsonValue) -> Json:
@@ -113,6 +104,9 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("import", "edit.jsonl"),
     ("import", "edit.jsonl", "--json"),
     ("export", "--type", "agent-run"),
+    ("run-benchmark", "b", "--filter", "text~ASKED"),
+    ("run-benchmark", "b", "--filter", "text~EXPECTED", "--dry-run"),
+    ("run-benchmark", "open-b", "--filter", "text~ASKED"),
     ("db", "check", "--deep"),
 )
 
@@ -179,7 +173,8 @@ def test_no_command_answers_a_right_guess_otherwise(sealed: Path, tmp_path: Path
         shutil.copy(sealed, folder / "evals.db")
         for file, lines in (("guess.jsonl", records(*guess)), ("edit.jsonl", whole(guess))):
             (folder / file).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        ended = Terminal(folder).asked(*(list(words) for words in COMMANDS))
+        meant: dict[str, str] = {"text~ASKED": f"text~{guess[0]}", "text~EXPECTED": f"text~{guess[1]}"}
+        ended = Terminal(folder).asked(*([meant.get(word, word) for word in words] for words in COMMANDS))
         answers = [
             f"{' '.join(words)}: {one.code} {one.out}{one.err}" for words, one in zip(COMMANDS, ended, strict=True)
         ]

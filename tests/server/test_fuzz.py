@@ -1,4 +1,4 @@
-"""A short run of the fuzzers; 10,000 calls by hand: python -m tests.bench.fuzz.tools 10000, and tests.bench.fuzz.wire over real wires."""
+"""A short run of the fuzzers; 10 minutes by hand: python -m tests.bench.fuzz --minutes 10, and tests.bench.fuzz.wire over real wires."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import pytest
 
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from tests.bench.fuzz import wire as fuzz_wire
+from tests.bench.fuzz.__main__ import turns
+from tests.bench.fuzz.finds import Finds, held_against
 from tests.bench.fuzz.tools import CAP, SECRET, fuzz, oracles
 
 
@@ -50,3 +52,26 @@ def test_each_oracle_sees_what_it_is_for() -> None:
     assert oracles("x" * (CAP + 1), 0) == ["too long an answer"]
     assert oracles("", 2) == ["too slow"]
     assert oracles("fine", 0.1) == []
+
+
+@pytest.mark.parametrize("way", ["pages", "graphql", "otlp"])
+def test_a_moment_of_each_listener_breaks_nothing(way: str) -> None:
+    finds = Finds()
+    turns(finds, 1)[way](0.0)
+    assert finds.faults == []
+    assert sum(finds.tries.values()) >= 25
+
+
+def test_spoilt_files_and_arguments_are_refused_by_name() -> None:
+    finds = Finds()
+    for way in ("arguments", "logs"):
+        turns(finds, 1)[way](time.monotonic() + 0.1)
+    assert [one for one in finds.faults if not one.endswith(" s")] == []
+    assert sum(finds.tries.values()) >= 15
+
+
+def test_a_broken_answer_is_held_against_a_door() -> None:
+    assert held_against("it broke inside (KeyError)") == ["broken (broke inside)"]
+    assert held_against("\x1b[2J", for_terminal=True) == ["a control character '\\x1b'"]
+    assert held_against("\x1b[2J") == []
+    assert held_against("refused: no such run") == []

@@ -53,6 +53,7 @@ STARTS: list[tuple[str, Json]] = [
     ("plan_benchmark", {"benchmarkId": "b"}),
     ("promote_failure", {"id": "latest"}),
     ("suite_from_traces", {"agentId": "nobody"}),
+    ("suite_from_prompt", {"documents": []}),
     ("get_statistics", {"testCaseId": "c0"}),
     ("get_statistics", {"promptId": "p"}),
     ("get_record", {"id": "b"}),

@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.domain.worlds import FaultKind
 from minions_evals_mcp.world.attacking import shipped_attacks
 from tests.shared.cli.terminal import ROOT, Terminal
+from tests.shared.world.units import unit, world
 
 GUIDE = (ROOT / "docs" / "how-to" / "mock-an-agents-tools.md").read_text("utf-8")
 BLOCKS = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
@@ -39,8 +40,17 @@ def test_the_world_of_the_guide_is_run_as_it_says(at: Terminal) -> None:
 
 
 def test_the_servers_of_the_guide_are_read() -> None:
-    servers = yaml.safe_load(BLOCKS[1])["servers"]
+    servers = yaml.safe_load(BLOCKS[2])["servers"]
     assert World.model_validate({"name": "w", "servers": servers}, strict=False).commands()
+
+
+def test_the_database_and_the_files_of_the_guide_are_acted_on_as_it_says() -> None:
+    held = yaml.safe_load(BLOCKS[1])
+    with unit(world(held.pop("servers"), **held)) as acted_on:
+        assert acted_on.call("get_order", id="A1") == {"id": "A1", "status": "paid"}
+        assert acted_on.call("refund", id="A1") == "1 order changed"
+        assert acted_on.call("read_file", path="log/refunds.txt") == "A1\n"
+        assert acted_on.call("read_file", path="x") == {"there is": ["log/refunds.txt"]}
 
 
 def test_the_guide_counts_the_attacks_and_names_every_fault() -> None:

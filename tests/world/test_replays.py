@@ -9,9 +9,15 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import Client
+from pydantic import JsonValue, ValidationError
 
+from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.world.serving import mcp_server
+from minions_evals_mcp.domain.worlds import WorldServer
+from minions_evals_mcp.sandbox.keeper import parents
+from minions_evals_mcp.world.calls import tool_result
+from minions_evals_mcp.world.serving import mcp_server, opened_server
+from minions_evals_mcp.world.sessions import tape_of
 from minions_evals_mcp.world.units import UnitInWorld
 from tests.shared.cli.terminal import Terminal
 from tests.shared.world.agents import Json, pointed_at, real, starts, text, world_file
@@ -106,3 +112,49 @@ def test_a_unit_leaves_no_folder_behind() -> None:
         folder = Path(acted_on.mcp_config).parent
         assert folder.is_dir()
     assert not folder.exists()
+
+
+async def test_with_consent_the_real_server_answers_what_is_not_on_the_tape_and_it_counts_as_missed(
+    at: Terminal,
+) -> None:
+    tape: list[JsonValue] = [
+        {"tape": 1, "server": "notes"},
+        {"tool": "add_note", "arguments": {"text": "a"}, "result": tool_result("1 notes")},
+    ]
+    at.file("notes.jsonl", "".join(f"{canonical(line)}\n" for line in tape))
+    servers = real(at, "replay", onMiss="live")
+    refused = at.run("world", "serve", world_file(at, servers))
+    assert refused.code == 2, refused
+    assert "real_server.py" in refused.err
+    with unit(world(servers), base=at.folder) as acted_on:
+        async with opened_server(acted_on.session, "notes") as served, Client(served) as agent:
+            assert text(await agent.call_tool("add_note", {"text": "a"})) == "1 notes"
+            assert starts(at) == []
+            assert text(await agent.call_tool("add_note", {"text": "b"})) == "1 notes"
+            assert text(await agent.call_tool("count", {})) == "1"
+            assert len(starts(at)) == 1
+        calls, evidence = acted_on.ended(None, said="", given=None)
+    assert [call.extra["answeredBy"] for call in calls] == ["tape", "real", "real"]
+    assert evidence.misses == (
+        'no call of add_note with these arguments was recorded. Nearest call: /text is "b", recorded "a";'
+        " the real server answered",
+        "no call of count was recorded; the real server answered",
+    )
+    assert len(tape_of(acted_on.session.world.servers["notes"], at.folder).calls) == 1
+    assert not parents().keys() & {*starts(at)}
+
+
+async def test_a_real_server_that_cannot_be_started_at_a_miss_is_an_error_to_the_agent(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"tape":1,"server":"notes"}\n', "utf-8")
+    servers: Json = {"notes": {"mode": "replay", "tape": "t.jsonl", "onMiss": "live", "run": ["/nowhere/program"]}}
+    with unit(world(servers), base=tmp_path) as acted_on:
+        async with opened_server(acted_on.session, "notes") as served, Client(served) as agent:
+            result = await agent.call_tool("count", {})
+    assert result.is_error
+    assert "The real server cannot be started" in text(result)
+
+
+@pytest.mark.parametrize("more", [{"mode": "mock", "tools": [{"name": "a"}]}, {"mode": "replay", "tape": "a"}])
+def test_only_a_replayed_server_with_a_command_answers_live(more: Json) -> None:
+    with pytest.raises(ValidationError, match="onMiss: live needs mode replay"):
+        WorldServer.model_validate({**more, "onMiss": "live"}, strict=False)

@@ -43,7 +43,7 @@ async def branches(
             made = await branch_executions(engine, executions, limit=limit, offset=offset)
     if common.json:
         name, shown = ("branches", case_branches) if executions is None else ("executions", made)
-        say({name: [record.wire() for record in shown], **(_configurations(configured) if executions is None else {})})
+        say({name: [record.flat() for record in shown], **(_configurations(configured) if executions is None else {})})
         return 0
     from minions_evals_mcp.report.ab_tests import show_branches, show_executions  # noqa: PLC0415  rich is imported where a person looks
 

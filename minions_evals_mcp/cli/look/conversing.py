@@ -61,7 +61,14 @@ def _lines(answer: Answer, limit: int) -> Iterator[str]:
 def _held(held: Held) -> Iterator[str]:
     trial = f" trial {held.trial}" if held.trial > 1 else ""
     attempt = f", attempt {held.attempt}" if held.attempt > 1 else ""
-    yield f"{held.test_case_id}{trial}{attempt}: {held.player}, {len(held.turns)} turns, ended: {ENDED[held.ended]}"
+    place = f"{held.position}.{held.trial}"
+    yield f"{held.test_case_id}{trial}{attempt} ({place}): {held.player}, {len(held.turns)} turns, ended: {ENDED[held.ended]}"
     yield from chat_lines(spoken(held.turns), WIDE)
     for fault in held.faults:
         yield f"  spoiled by the user, {fault.kind}: {printable(fault.sentence, 400)}"
+    if held.label is not None:
+        yield (
+            f"  overruled: {printable(held.label.sentence, 400)}"
+            if held.overruled
+            else f"  confirmed: {printable(held.label.sentence, 400)}"
+        )

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from minions_evals_mcp import bounded_files
 from minions_evals_mcp.cli.derived import GivenOptions, takes
+from minions_evals_mcp.cli.make.noted_files import read_notes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import as_typed
-from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.operations.suites import suite_from_traces as operation
 from minions_evals_mcp.report.plain import printable
@@ -41,22 +40,11 @@ async def from_traces(
     notes
         A JSON file with what you read in the traces of `--reader caller`: a list of {traceId, kind, what, corrected, labels}.
     """
-    request = given.request(operation.Request, notes=() if notes is None else _read_notes(notes))
+    request = given.request(operation.Request, notes=() if notes is None else read_notes(notes, _NOTES, "--notes"))
     async with session(common) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is accepted is theirs
         answer = await operation.run(engine, await with_whole_ids(engine, request))
     return reply(common, answer, list(_lines(answer, request)))
-
-
-def _read_notes(path: Path) -> tuple[operation.TraceNote, ...]:
-    try:
-        return _NOTES.validate_json(bounded_files.read_text(path))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise BadInputError(f"--notes {path}: {place}: {first['msg']}.", remedy="--help shows their form.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"--notes {path}: {error}.", remedy="Give a JSON file in UTF-8.") from None
 
 
 def _lines(answer: operation.TracesShown, request: operation.Request) -> Iterator[str]:

@@ -6,16 +6,21 @@ from collections.abc import Iterator
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.domain.results import JudgeLicence
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.people.agreement import (
     Agreed,
     Disagreement,
     JudgesAgreement,
+    NothingAgreedError,
     RaterAgreement,
     RaterAnswer,
+    UserCheckAgreement,
     judges_agreement,
 )
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.plain import printable
+
+NAMED = 10
 
 
 async def agreement(
@@ -38,7 +43,12 @@ async def agreement(
         At most so many disagreements, the widest first.
     """
     async with session(common) as engine:
-        agreed = await judges_agreement(engine, await whole_id(engine, id, "benchmark"), limit=limit)
+        try:
+            agreed = await judges_agreement(engine, await whole_id(engine, id, "benchmark"), limit=limit)
+        except NothingAgreedError as nothing:
+            if nothing.user_check is None:
+                raise
+            return reply(common, nothing.user_check, [*_user_check(nothing.user_check)])
     return reply(common, agreed, _lines(agreed))
 
 
@@ -48,12 +58,21 @@ def _lines(shown: JudgesAgreement) -> Iterator[str]:
         yield from (f"  {printable(criterion.title, 60)}: {_figures(criterion.found)}" for criterion in shown.criteria)
     yield from (_licence(licence) for licence in shown.licences)
     yield from (_rater(rater) for rater in shown.raters if rater.found is not None)
+    if shown.user_check is not None:
+        yield from _user_check(shown.user_check)
     if shown.disagreements:
         yield "they differ on:"
     for disagreement in shown.disagreements:
         yield from _apart(disagreement)
     if shown.more_disagreements:
         yield f"  and {shown.more_disagreements} more: --limit shows them"
+
+
+def _user_check(check: UserCheckAgreement) -> Iterator[str]:
+    yield check.sentence
+    yield _licence(check.licence)
+    if check.disputed:
+        yield f"  people and the check differ on {first_named(check.disputed, NAMED)}"
 
 
 def _licence(licence: JudgeLicence) -> str:

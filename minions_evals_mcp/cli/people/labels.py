@@ -12,10 +12,11 @@ from minions_evals_mcp.cli.speaking import AS_A_PERSON, speaker_at
 from minions_evals_mcp.cli.telling import as_typed
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.labels.label_import import import_labels
-from minions_evals_mcp.engine.people.draws import DRAWN, LabelDraw, draw_labels
+from minions_evals_mcp.engine.people import draws
 from minions_evals_mcp.engine.people.promise import promise_error
 from minions_evals_mcp.interop.label_rows import labels_in
 from minions_evals_mcp.operations.ids import whole_id
+from minions_evals_mcp.report.plain import printable
 
 Number = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 SHOWN = 10
@@ -27,15 +28,19 @@ async def label(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    draw: Number = DRAWN,
+    draw: Number = draws.DRAWN,
     max_judge_error: float | None = None,
     from_: Annotated[Path | None, Parameter(name="--from")] = None,
+    raters: Annotated[tuple[str, ...], Parameter(name="--rater", negative=(), consume_multiple=False)] = (),
+    adjudicate: str = "",
     common: Common = DEFAULTS,
 ) -> int:
     """Draw outputs at random that a model judged and queue them for people, who do not see the model's verdict.
 
     Their labels show whether the judge can be trusted (agreement), and corrects the pass rate (runs, compare).
     Example: minions-evals label support/quality --draw 30
+    Example: minions-evals label support/quality --rater anna --rater ben
+    Example: minions-evals label support/quality --adjudicate carl
     Example: minions-evals label support/quality --from labels.csv
 
     Parameters
@@ -50,14 +55,35 @@ async def label(
     from_
         Take labels in that people gave elsewhere: rows (.csv, .tsv, .jsonl, .parquet) with testCaseId, score (a number, or pass
         and fail) and, as needed, criterionId, trial, judgedBy, rationale. They count as people's only if a person imports them.
+    raters
+        A person who judges all of what is drawn, on their own (repeatable).
+    adjudicate
+        The person who decides where the verdicts of raters differ.
     """
     if from_ is not None:
         return await _import(id, from_, common)
     if max_judge_error is not None:
         return await _promise(id, max_judge_error, common)
+    if adjudicate:
+        return await _adjudicate(id, adjudicate, common)
     async with session(common) as engine:
-        drawn = await draw_labels(engine, await whole_id(engine, id, *JUDGED), number=draw, triggered_by="command-line")
+        ident = await whole_id(engine, id, *JUDGED)
+        drawn = await draws.draw_labels(engine, ident, number=draw, triggered_by="command-line", raters=raters)
     return reply(common, drawn, _lines(drawn))
+
+
+async def _adjudicate(ident: str, person: str, common: Common) -> int:
+    async with session(common) as engine:
+        ident = await whole_id(engine, ident, *JUDGED)
+        asked = await draws.adjudicate_labels(engine, ident, person=person, triggered_by="command-line")
+    return reply(
+        common,
+        asked,
+        [
+            f"People differ on {asked.differ} of the {asked.labelled} outputs that two or more of them judged.",
+            as_typed(f"{printable(asked.person, 128)} decides: minions-evals judge {asked.run_id} --by NAME"),
+        ],
+    )
 
 
 async def _promise(ident: str, max_error: float, common: Common) -> int:
@@ -91,9 +117,21 @@ async def _import(ident: str, file: Path, common: Common) -> int:
     )
 
 
-def _lines(drawn: LabelDraw) -> list[str]:
+def _lines(drawn: draws.LabelDraw) -> list[str]:
     return [
         f"{len(drawn.test_case_ids)} of {drawn.of} cases of the run {drawn.judged_run_id} were drawn"
         f" (chance {drawn.chance:.2f} each): {first_named(drawn.test_case_ids, SHOWN)}",
-        as_typed(f"{drawn.waiting} outputs wait for people: minions-evals judge {drawn.run_id} --by YOUR-NAME"),
+        *(
+            as_typed(
+                f"{queue.waiting} outputs wait for {printable(queue.person, 128)}: minions-evals judge {queue.run_id} --by NAME"
+            )
+            for queue in drawn.raters
+        ),
+        *(
+            [as_typed(f"{drawn.waiting} outputs wait for people: minions-evals judge {drawn.run_id} --by YOUR-NAME")]
+            if not drawn.raters
+            else [
+                as_typed(f"Where they differ, one decides: minions-evals label {drawn.judged_run_id} --adjudicate NAME")
+            ]
+        ),
     ]

@@ -74,9 +74,9 @@ async def _speaker(by: str, common: Common) -> Speaker:
         return await person_at(engine, by, needs="judge")
 
 
-async def _next(run_id: str | None, after: str, common: Common) -> QueueLook:
+async def _next(run_id: str | None, after: str, common: Common, person: str | None = None) -> QueueLook:
     async with session(common) as engine:
-        return await next_question(engine, run_id=run_id, after=after)
+        return await next_question(engine, run_id=run_id, after=after, person=person)
 
 
 def _wire(question: QueueLook) -> dict[str, JsonValue]:
@@ -92,7 +92,8 @@ def _wire(question: QueueLook) -> dict[str, JsonValue]:
 def _session(run_id: str | None, by: Speaker, common: Common) -> int:
     """Asks until nothing is left or the person leaves. Between two outputs the store is closed: a person takes their time."""
     after, judged, skipped = "", 0, 0
-    question = run(partial(_next, run_id, after, common))
+    asking = partial(_next, run_id, common=common, person=by.name)
+    question = run(partial(asking, after))
     if question.question is not None:
         sys.stdout.write(f"{question.waiting} to be judged. {HOW}")
     while question.question is not None:
@@ -104,7 +105,7 @@ def _session(run_id: str | None, by: Speaker, common: Common) -> int:
         else:
             judged += _saved(question.question, answer, by, common)
         after = question.question.digest
-        question = run(partial(_next, run_id, after, common))
+        question = run(partial(asking, after))
     _close(question, judged, skipped)
     return 0
 

@@ -154,12 +154,23 @@ async def _store(path: Path) -> list[MachineFinding]:
 def _provider(row: ModelProvider, access: Access) -> MachineFinding:
     """Returns whether its key is set; the key itself is never shown."""
     at = f" at {access.base_url}" if access.base_url else ""
+    if row.credentials and access.api_key is None:
+        return _cloud(row, at)
     if access.api_key is None and not (row.keyless_elsewhere and at):
         return MachineFinding(row.name, ok=None, said="no key", remedy=f"Set {row.key_variable} to use it.")
     if importlib.util.find_spec(row.package) is None:
         remedy = f"pip install {row.package}"
         return MachineFinding(row.name, ok=False, said="the SDK is missing", remedy=remedy)
     return MachineFinding(row.name, ok=True, said=f"{'key is set' if access.api_key else 'no key, local server'}{at}")
+
+
+def _cloud(row: ModelProvider, at: str) -> MachineFinding:
+    """Whether a cloud's own credentials can be looked for; whether there are any shows at the first call."""
+    extra, where = row.client.partition("_")[0], ", ".join(row.place.values())
+    if importlib.util.find_spec(row.credentials.partition(".")[0]) is None:
+        remedy = f"pip install 'minions-evals-mcp[{extra}]', or set {row.key_variable}"
+        return MachineFinding(row.name, ok=False, said=f"{row.credentials} is missing", remedy=remedy)
+    return MachineFinding(row.name, ok=True, said=f"no key, the credentials of {extra} in {where}{at}")
 
 
 def _how_to_name(settings: Settings) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Annotated
 
 from cyclopts import Parameter
+from pydantic import JsonValue
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
 from minions_evals_mcp.cli.world.finding import FoundWorld, found_world, vet_world
@@ -12,7 +14,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import minute
 from minions_evals_mcp.domain.worlds import STARTED, WorldServer
 from minions_evals_mcp.report.plain import printable
-from minions_evals_mcp.world.sessions import tape_of
+from minions_evals_mcp.world.sessions import new_session, tape_of
 
 CHANGED = 1
 
@@ -55,11 +57,15 @@ async def _changed(found: FoundWorld) -> dict[str, list[str]]:
     """How the tools of the recorded servers have changed, by the server."""
     from minions_evals_mcp.world.passing import changed_tools  # noqa: PLC0415  the MCP SDK, which only this needs
 
-    return {
-        name: await changed_tools(name, server, found.base, tape_of(server, found.base).head, clock=found.clock)
-        for name, server in found.record.fields.servers.items()
-        if server.mode == "replay" and server.run
-    }
+    session = new_session(found.record.fields, found.base, clock=found.clock)
+    try:
+        return {
+            name: await changed_tools(name, server, session, tape_of(server, found.base).head)
+            for name, server in found.record.fields.servers.items()
+            if server.mode == "replay" and server.run
+        }
+    finally:
+        shutil.rmtree(session.folder, ignore_errors=True)
 
 
 def _told(name: str, seen: Json) -> list[str]:
@@ -80,6 +86,7 @@ def _server(server: WorldServer, found: FoundWorld) -> Json:
         "mode": "replay", "tape": server.tape, "calls": len(tape.calls), "server": f"{tape.head.name} {tape.head.version}".strip(),
         "recordedAt": None if at is None else minute(at), "isCut": tape.is_cut,
         "tools": [str(tool.get("name")) for tool in tape.head.tools],
+        **({"startsAtAMiss": [*server.run]} if server.may_start else {}),
     }  # fmt: skip
 
 
@@ -90,9 +97,16 @@ def _line(name: str, seen: Json) -> str:
         case "replay":
             cut = "; its last line was cut short and is left out" if seen["isCut"] else ""
             told = f"replayed from {seen['tape']}: {seen['calls']} calls of {seen['server']}, recorded {seen['recordedAt']}{cut}"
+            told += (
+                f"; a call that is not on it starts {_words(seen['startsAtAMiss'])}" if "startsAtAMiss" in seen else ""
+            )
         case mode:
-            told = f"{mode}: starts {' '.join(map(str, seen['run'] if isinstance(seen['run'], list) else []))}"
+            told = f"{mode}: starts {_words(seen['run'])}"
     return f"  {name} is {printable(told, 400)}"
+
+
+def _words(command: JsonValue) -> str:
+    return " ".join(map(str, command if isinstance(command, list) else []))
 
 
 def _listed(seen: Json) -> str:

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.operations.operator.show_world import Answer, UnitInRun, run
+from minions_evals_mcp.presentation.world_words import attack_sentence, fault_sentence
 from minions_evals_mcp.report.plain import printable
 
 WIDE = 160
@@ -65,31 +66,18 @@ def _unit(unit: UnitInRun, *, with_state: bool) -> list[str]:
     trial = f" trial {unit.trial}" if unit.trial > 1 else ""
     told = [
         *(f"    missed: {miss}" for miss in evidence.misses),
-        *(
-            f"    {fault.kind} at call {fault.step} ({fault.tool}): {fault.handling.replace('-', ' ')}, {fault.reason}"
-            for fault in evidence.faults
-        ),
+        *(f"    {fault_sentence(fault)}" for fault in evidence.faults),
         *(f"    {difference}" for difference in evidence.differences),
-        *([f"    attack {evidence.attack.id}: {_attack(unit)}"] if evidence.attack is not None else []),
+        *([f"    {attack_sentence(evidence.attack)}"] if evidence.attack is not None else []),
         *([f"    state: {json.dumps(evidence.state, ensure_ascii=False)}"] if with_state else []),
+        *([f"    database: {evidence.database}"] if with_state and evidence.database else []),
+        *([f"    files: {json.dumps(evidence.files, ensure_ascii=False)}"] if with_state and evidence.files else []),
     ]
     calls = (f"    {number}. {_call(call)}" for number, call in enumerate(unit.calls, 1))
     return [
         f"  {unit.test_case_id}{trial}: {verdict}",
         *(printable(line, 4000 if with_state else 400) for line in (*calls, *told)),
     ]
-
-
-def _attack(unit: UnitInRun) -> str:
-    attack = unit.evidence.attack
-    assert attack is not None
-    return (
-        f"hijacked, {attack.reason}"
-        if attack.hijacked
-        else "not hijacked"
-        if attack.delivered
-        else "did not reach the agent"
-    )
 
 
 def _call(call: ToolCall) -> str:

@@ -84,7 +84,11 @@ def queried(query: str, data: JsonValue) -> JsonValue:
 
 def holds(query: str, data: JsonValue) -> bool:
     """Whether the query gives a value that JMESPath counts as true: not null, false, or empty."""
-    found = queried(query, data)
+    return is_filled(queried(query, data))
+
+
+def is_filled(found: JsonValue) -> bool:
+    """Whether JMESPath counts the value as true."""
     return found is not None and found is not False and found not in ("", [], {})
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Literal, TypedDict, Unpack, cast
 
 from pydantic import JsonValue
+from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.domain.definitions import Fields, Json, TestBranch, TestCase
 from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fields
@@ -18,19 +19,49 @@ from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
 
 
+class BranchSettings(TypedDict, total=False):
+    """The documented fields of a branch, as a Python program names them."""
+
+    test_case_id: str
+    name: str
+    description: str
+    provider: Literal["openai", "anthropic", "gemini"]
+    model: str
+    temperature: float | None
+    max_tokens: int | None
+    top_p: float | None
+    is_control: bool
+    is_active: bool
+    other_params: Json
+
+
+def _given(fields: Mapping[str, JsonValue] | None, settings: Mapping[str, object]) -> Json:
+    """The fields by their documented names, however they were given."""
+    return {**(fields or {}), **{to_camel(name): cast("JsonValue", value) for name, value in settings.items()}}
+
+
 async def create_branch(
-    engine: Engine, fields: Mapping[str, JsonValue], *, branch_id: str | None = None
+    engine: Engine,
+    fields: Mapping[str, JsonValue] | None = None,
+    *,
+    branch_id: str | None = None,
+    **settings: Unpack[BranchSettings],
 ) -> Record[TestBranch]:
-    """A new branch with the documented fields; raises `InvalidRecordError`, for the sixth of a test case too."""
-    wire: Json = {"type": TestBranch.slug, "fields": dict(fields)}
+    """A new branch, and what stands for the settings that it does not give; raises `InvalidRecordError`.
+
+    A test case has at most five. `fields` is the same by the names of a record (`testCaseId`).
+    """
+    wire: Json = {"type": TestBranch.slug, "fields": _given(fields, settings)}
     record = record_from_wire(wire, new_id=branch_id or engine.new_id(), now=engine.clock())
     return await _saved(engine, record)
 
 
-async def update_branch(engine: Engine, branch_id: str, changes: Mapping[str, JsonValue]) -> Record[TestBranch]:
-    """The branch with those fields changed; a field that is set to null is taken out."""
+async def update_branch(
+    engine: Engine, branch_id: str, changes: Mapping[str, JsonValue] | None = None, **settings: Unpack[BranchSettings]
+) -> Record[TestBranch]:
+    """The branch with those fields changed; one that is set to None is taken out, and its default is sent again."""
     branch = await _branch(engine, branch_id)
-    merged = {**wire_fields(branch.fields), **changes}
+    merged = {**wire_fields(branch.fields), **_given(changes, settings)}
     wire: Json = {**branch.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
     return await _saved(engine, record_from_wire(wire, new_id=branch_id, now=engine.clock()))
 
@@ -42,8 +73,11 @@ async def delete_branch(engine: Engine, branch_id: str) -> Record[TestBranch]:
 
 
 async def _saved(engine: Engine, record: Record[Fields]) -> Record[TestBranch]:
+    """The branch as lists of branches show it."""
     await save_records(engine, [Arrival(record)])
-    return await _branch(engine, record.id)
+    saved = await _branch(engine, record.id)
+    figures, outputs = await engine.store.read(lambda db: _with_outputs(db, saved))
+    return await consistent(engine, figures, outputs)
 
 
 async def _branch(engine: Engine, ident: str) -> Record[TestBranch]:
@@ -53,17 +87,15 @@ async def _branch(engine: Engine, ident: str) -> Record[TestBranch]:
 async def branches_of_case(engine: Engine, test_case_id: str) -> list[Record[TestBranch]]:
     """The branches of a test case with what their executions add up to; what one does not give has its default."""
     await engine.store.read(lambda db: records.require(db, test_case_id, TestCase))
-    with_outputs = await engine.store.read(lambda db: _with_outputs(db, test_case_id))
+    with_outputs = await engine.store.read(
+        lambda db: [_with_outputs(db, record) for record in records.branches_of(db, test_case_id)]
+    )
     return [await consistent(engine, record, outputs) for record, outputs in with_outputs]
 
 
-def _with_outputs(db: Db, test_case_id: str) -> list[tuple[Record[TestBranch], Outputs]]:
-    """The branches with their figures, each with its newest outputs by case, configuration and prompt version."""
-    with_outputs: list[tuple[Record[TestBranch], Outputs]] = []
-    for record in records.branches_of(db, test_case_id):
-        figures = cast("Record[TestBranch]", branches.with_figures(db, record))
-        with_outputs.append((figures, outputs_of(db, record.id)))
-    return with_outputs
+def _with_outputs(db: Db, branch: Record[TestBranch]) -> tuple[Record[TestBranch], Outputs]:
+    """The branch with its figures, and its newest outputs by case, configuration and prompt version."""
+    return cast("Record[TestBranch]", branches.with_figures(db, branch)), outputs_of(db, branch.id)
 
 
 class BranchConfiguration(Value):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.metric_scores import CheckScore, MetricScore
@@ -210,12 +212,13 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
     seen = work.observed
     expected, text = _missed(measure, work)
     turns, talk = work.subject.turns, measure.case.fields.conversation
+    said: list[JsonValue] = [turn.user for turn in turns] or [*seen.heard]
     criteria = tuple(_failed_criterion(measure, verdict) for verdict in verdicts)
     weight = sum(criterion.weight for criterion in criteria)
     return FailedOutput(
         output=seen.output,
         text=text,
-        inputs={**work.inputs, "conversation": [turn.user for turn in turns]} if turns else work.inputs,
+        inputs={**work.inputs, "conversation": said} if said else work.inputs,
         expected=expected,
         tool_calls=seen.tool_calls or (),
         has_log=seen.tool_calls is not None,
@@ -226,6 +229,7 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
         score_fraction=sum(criterion.fraction * criterion.weight for criterion in criteria) / weight if weight else 0.0,
         criteria=criteria,
         checks=_checks(measure),
+        is_talk=len(said) > 1,
         turns=turns,
         knows={} if talk is None else talk.knows,
         missing_keys=missing_keys(work.expected, seen.output) if isinstance(measure.yardstick, ByExpectation) else (),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.jobs import request_of
+from minions_evals_mcp.engine.jobs import request_of, root_run
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -97,23 +97,41 @@ def drawn_labels(db: Db, run_id: str) -> DrawnLabels | None:
 
     A person who judged cases that somebody selected labels them for the judge's licence; they stand for no others.
     """
+    drawn = drawn_verdicts(db, run_id)
+    return None if not drawn.verdicts else DrawnLabels(1 - drawn.missed, _verdicts(drawn.verdicts))
+
+
+class DrawnVerdicts(NamedTuple):
+    """The verdicts of people on each output, oldest first, and the chance with which an output was never drawn."""
+
+    verdicts: dict[Output, list[bool]]
+    missed: float
+
+
+def drawn_verdicts(db: Db, run_id: str) -> DrawnVerdicts:
+    """What people said of outputs of the run in all runs that drew from them at random, or asked about all of them.
+
+    Runs that ask again about what was drawn before (a second rater, who decides between two) draw nothing.
+    """
     job = jobs.job(db, run_id)
-    if job is None or job.kind != "benchmark":
-        return None
-    root = _root(db, job)
     labels: dict[Output, list[bool]] = {}
     missed = 1.0
+    if job is None or job.kind != "benchmark":
+        return DrawnVerdicts(labels, missed)
+    root, drawn = root_run(db, job), set[str]()
     for ident, _ in people_runs(db, job.subject_id):
         earlier_job = jobs.job(db, ident)
         assert earlier_job is not None, "a row of a job"
         chance = draw_chance(earlier_job)
-        if chance is None or ident == run_id or _root(db, earlier_job) != root:
+        if chance is None or ident == run_id or root_run(db, earlier_job) != root:
             continue
-        answers = run_outputs(db, ident)
-        missed *= 1 - chance * min(1.0, len(answers) / max(1, earlier_job.total))
+        answers, asked = run_outputs(db, ident), request_of(earlier_job).case_ids
+        if asked is None or not drawn.issuperset(asked):
+            missed *= 1 - chance * min(1.0, len(answers) / max(1, earlier_job.total))
+        drawn.update(asked or ())
         for answer in answers:
             labels.setdefault(answer.output, []).append(answer.passed)
-    return None if not labels else DrawnLabels(1 - missed, _verdicts(labels))
+    return DrawnVerdicts(labels, missed)
 
 
 def draw_chance(job: Job) -> float | None:
@@ -129,12 +147,3 @@ def _verdicts(labels: Mapping[Output, list[bool]]) -> dict[Output, bool]:
         output: bool(median(verdict)) if len(verdict) > 2 and len(verdict) % 2 else verdict[-1]
         for output, verdict in labels.items()
     }
-
-
-def _root(db: Db, job: Job) -> str:
-    """The run that made the outputs which this one judges."""
-    source = request_of(job).rejudge_run_id
-    if source is None:
-        return job.id
-    made = jobs.job(db, source)
-    return source if made is None else _root(db, made)

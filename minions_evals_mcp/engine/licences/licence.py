@@ -74,7 +74,13 @@ def labels_in(judged: Sequence[LabelledJudgment]) -> Labels:
 
 def licences(db: Db, criterion_id: str, *, at: datetime) -> dict[str, JudgeLicence]:
     """The licence of each judge that scored an output which people labelled, by its digest, in the order in which they were tried."""
-    judged = judged_outputs(db, criterion_id)
+    return licences_by(db, criterion_id, judged_outputs(db, criterion_id), at=at)
+
+
+def licences_by(
+    db: Db, criterion_id: str, judged: Sequence[LabelledJudgment], *, at: datetime
+) -> dict[str, JudgeLicence]:
+    """The same by those judgments of people and judges."""
     labels = labels_in(judged)
     by_criterion: dict[str, JudgeLicence] = {}
     before: JudgeLicence | None = None

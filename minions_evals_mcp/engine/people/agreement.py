@@ -10,12 +10,15 @@ from datetime import datetime
 from functools import partial
 from itertools import pairwise
 
+from pydantic import Field
+
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import JudgeLicence
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.licence import keep, licences
+from minions_evals_mcp.engine.people.user_check_agreement import UserCheckAgreement, user_check_agreement
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.stats.agreement import agreement
@@ -31,9 +34,14 @@ MOST_LEVELS = 5
 
 
 class NothingAgreedError(BadInputError):
-    """No output of the benchmark was judged by both; `judged_by_model` is false where no model judged any."""
+    """No output of the benchmark was judged by both; `judged_by_model` is false where no model judged any.
 
-    def __init__(self, benchmark: Record[Benchmark], *, judged_by_model: bool) -> None:
+    `user_check` is what people said of the users of its conversations, if anything.
+    """
+
+    def __init__(
+        self, benchmark: Record[Benchmark], *, judged_by_model: bool, user_check: UserCheckAgreement | None = None
+    ) -> None:
         super().__init__(
             f"no output of {benchmark.id} was judged by a person and by a model.",
             remedy=f"{Next('label', {'run_id': benchmark.id}, 'draws outputs that a model judged, for people to judge')}."
@@ -42,6 +50,7 @@ class NothingAgreedError(BadInputError):
         )
         self.benchmark = benchmark
         self.judged_by_model = judged_by_model
+        self.user_check = user_check
 
 
 class RaterAnswer(Value):
@@ -122,6 +131,7 @@ class JudgesAgreement(Value):
     more_disagreements: int
     licences: tuple[JudgeLicence, ...] = ()
     raters: tuple[RaterAgreement, ...] = ()
+    user_check: UserCheckAgreement | None = Field(default=None, exclude_if=lambda held: held is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +152,13 @@ async def judges_agreement(engine: Engine, benchmark_id: str, *, limit: int = 20
 
     Raises `NotFoundError` without such a benchmark, `NothingAgreedError` where no output was judged by both.
     """
-    agreed = await engine.store.read(partial(_agreement, benchmark_id=benchmark_id, limit=limit))
     at = engine.clock()
+    try:
+        agreed = await engine.store.read(partial(_agreement, benchmark_id=benchmark_id, limit=limit, at=at))
+    except NothingAgreedError as nothing:
+        await _keep_check(engine, nothing.user_check)
+        raise
+    await _keep_check(engine, agreed.user_check)
     if engine.config.read_only:
         judge_licences = await engine.store.read(partial(_licences, benchmark_id=benchmark_id, at=at))
     else:
@@ -153,17 +168,24 @@ async def judges_agreement(engine: Engine, benchmark_id: str, *, limit: int = 20
     return agreed.model_copy(update={"licences": tuple(judge_licences)})
 
 
+async def _keep_check(engine: Engine, check: UserCheckAgreement | None) -> None:
+    if check is not None and not engine.config.read_only:
+        await engine.store.write(partial(keep, licence=check.licence))
+
+
 def _licences(db: Db, *, benchmark_id: str, at: datetime) -> list[JudgeLicence]:
     licences_of_all = [licences(db, criterion_id, at=at) for criterion_id in judged_criteria(db, benchmark_id)]
     return [licence for by_judge in licences_of_all for licence in by_judge.values()]
 
 
-def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:
+def _agreement(db: Db, *, benchmark_id: str, limit: int, at: datetime) -> JudgesAgreement:
     benchmark = records.require(db, benchmark_id, Benchmark)
     rated = list(ratings(db, benchmark_id))
     pairs = _pairs(rated)
+    user_check = user_check_agreement(db, benchmark_id, at=at)
     if not pairs:
-        raise NothingAgreedError(benchmark, judged_by_model=any(not one.by_person for one in rated))
+        by_model = any(not one.by_person for one in rated)
+        raise NothingAgreedError(benchmark, judged_by_model=by_model, user_check=user_check)
     apart = sorted((pair for pair in pairs if pair.distance > SAME), key=lambda pair: -pair.distance)
     shown = apart[:limit]
     by_criterion: dict[str, list[_Pair]] = {}
@@ -184,6 +206,7 @@ def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:
         disagreements=tuple(_disagreement(pair, named) for pair in shown),
         more_disagreements=len(apart) - len(shown),
         raters=_raters(rated),
+        user_check=user_check,
     )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_job, request_of
-from minions_evals_mcp.engine.licences.corrected import draw_chance
+from minions_evals_mcp.engine.licences.corrected import draw_chance, drawn_verdicts
 from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS
+from minions_evals_mcp.engine.people.assignments import assign, judging_person
+from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError
@@ -23,14 +26,37 @@ from minions_evals_mcp.store.queries.judging.judge_labels import newest_judged_r
 DRAWN = FEWEST_LABELS
 
 
+class RaterQueue(Value):
+    """The run in which one person judges what was drawn."""
+
+    person: str
+    run_id: str
+    waiting: int
+
+
 class LabelDraw(Value):
-    """Outputs that were drawn for people to judge: `chance` is that of each of the `of` outputs that were not drawn before."""
+    """Outputs that were drawn for people to judge: `chance` is that of each of the `of` outputs that were not drawn before.
+
+    `raters`: where each of several people judges all of them, the run of each; `run_id` is then the first one's.
+    """
 
     run_id: str
     judged_run_id: str
     test_case_ids: tuple[str, ...]
     of: int
     chance: float
+    waiting: int
+    raters: tuple[RaterQueue, ...] = ()
+
+
+class Adjudication(Value):
+    """The outputs on whose verdict people differ, `differ` of the `labelled` that two or more judged, in a run for who decides."""
+
+    run_id: str
+    judged_run_id: str
+    person: str
+    labelled: int
+    differ: int
     waiting: int
 
 
@@ -42,11 +68,16 @@ class _Frame(Value):
     drawn: int
 
 
-async def draw_labels(engine: Engine, ident: str, *, number: int = DRAWN, triggered_by: str) -> LabelDraw:
-    """Draws that many outputs of a run that a model judged (or of a benchmark's newest) and asks people about them.
+async def draw_labels(
+    engine: Engine, ident: str, *, number: int = DRAWN, triggered_by: str, raters: Sequence[str] = ()
+) -> LabelDraw:
+    """Draws that many outputs of a run that a model judged (or of a benchmark's newest) and asks people about them: anybody, or each
+    of the `raters` about all.
 
     Raises `BadInputError` where no run was judged by a model, or all its outputs were drawn already; `NotFoundError`.
     """
+    for name in raters:
+        await engine.store.read(partial(judging_person, name=name))
     frame = await engine.store.read(partial(_frame, ident=ident))
     if not frame.left:
         raise BadInputError(
@@ -64,16 +95,57 @@ async def draw_labels(engine: Engine, ident: str, *, number: int = DRAWN, trigge
             "label_chance": chance,
         }
     )
-    job = await run_benchmark(engine, request)
-    counts = await engine.store.read(lambda db: jobs.unit_counts(db, job.id))
+    queues = [await _queue(engine, request, person) for person in raters or ("",)]
     return LabelDraw(
-        run_id=job.id,
+        run_id=queues[0].run_id,
         judged_run_id=frame.run_id,
         test_case_ids=chosen,
         of=len(frame.left),
         chance=chance,
-        waiting=counts.get("awaiting-judgments", 0),
+        waiting=queues[0].waiting,
+        raters=tuple(queues) if raters else (),
     )
+
+
+async def _queue(engine: Engine, request: RunRequest, person: str) -> RaterQueue:
+    """A run of people over those outputs, which is the person's alone where one is named."""
+    if person:  # what others said of an output is not taken over
+        request = request.model_copy(update={"fresh": True})
+    job = await run_benchmark(engine, request)
+    counts = await engine.store.read(lambda db: jobs.unit_counts(db, job.id))
+    waiting = counts.get("awaiting-judgments", 0)
+    if person and waiting:
+        (person,) = (await assign(engine, job.id, [person])).outputs
+    return RaterQueue(person=person, run_id=job.id, waiting=waiting)
+
+
+async def adjudicate_labels(engine: Engine, ident: str, *, person: str, triggered_by: str) -> Adjudication:
+    """Asks one person about the outputs on whose verdict others differ; what they say then counts as people's verdict.
+
+    Raises as `draw_labels` does, and `BadInputError` where no two people differ.
+    """
+    await engine.store.read(partial(judging_person, name=person))
+    job = await engine.store.read(partial(judged_job, ident=ident))
+    labels = (await engine.store.read(partial(drawn_verdicts, run_id=job.id))).verdicts
+    several = {output: verdicts for output, verdicts in labels.items() if len(verdicts) > 1}
+    apart = [output for output, verdicts in several.items() if len(verdicts) % 2 == 0 and len({*verdicts}) > 1]
+    if not apart:
+        agreed = (
+            f"people agree on all {len(several)} outputs that two or more of them judged."
+            if several
+            else "no output was judged by two people."
+        )
+        two = Next("label", {"run_id": job.id, "raters": "NAME"}, "given twice, has two people judge the same outputs")
+        raise BadInputError(agreed, remedy="" if several else f"{two}.")
+    rejudged = await rejudge_request(engine, job.id, judge="human", triggered_by=triggered_by)
+    cases = tuple(dict.fromkeys(case_id for case_id, *_ in apart))
+    said = f"{len(cases)} cases on which people differ, for {person} to decide"
+    request = rejudged.model_copy(update={"case_ids": cases, "selection": said, "label_chance": 1.0})
+    queue = await _queue(engine, request, person)
+    return Adjudication(
+        run_id=queue.run_id, judged_run_id=job.id, person=queue.person, labelled=len(several), differ=len(apart),
+        waiting=queue.waiting,
+    )  # fmt: skip
 
 
 def _frame(db: Db, *, ident: str) -> _Frame:

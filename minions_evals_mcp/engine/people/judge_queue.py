@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Literal
 
@@ -15,6 +16,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.judge.panel import kind_of, outside_criteria
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
+from minions_evals_mcp.engine.people.assignments import hold
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.people.user_turns import packet_of_user
 from minions_evals_mcp.errors import BusyError
@@ -27,17 +29,19 @@ from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.drafts import count_drafts
-from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waiting, units_of_waiting, waiting
+from minions_evals_mcp.store.queries.judging.assignments import whose
+from minions_evals_mcp.store.queries.judging.waiting_outputs import Place, count_waiting, units_of_waiting, waiting
 
 PAGE = 50
 TRIES, PAUSE_S = 30, 0.1
 """A run takes one hand at a time: so often it is tried to hand in a judgment, and so long is waited in between."""
-Unasked = Literal["no-rubric", "changed", "caller", "draft", "user", "user-person"]
+Unasked = Literal["no-rubric", "changed", "caller", "draft", "user", "user-person", "others"]
 UNASKED: dict[Unasked, str] = {
     "no-rubric": f"have no rubric. Write one, or: {Next('accept-run', {'run_id': 'RUN:POSITION.TRIAL'}, 'accepts the output')}",
     "changed": "belong to a case or rubric that was changed since: run it again under a new key",
     "caller": "wait for the agent that asked, which judges them:"
     f" {Next('submit', reason='hands its judgments in')}. A person judges under {argument('judge', 'human')}",
+    "others": "are assigned to other people, or are being judged by them",
     "user": "are conversations that wait for the agent that asked, which plays their user",
     "user-person": "are conversations whose user a person plays, on the page under Judge",
     "draft": "are test cases made of a failure that lack the right output:"
@@ -81,17 +85,29 @@ class QueueLook:
     user: UserQuestion | None = None
     unasked: dict[Unasked, int] = field(default_factory=dict[Unasked, int])
 
+    @property
+    def place(self) -> Place | None:
+        """The run and the packet of what is asked."""
+        if self.question is not None:
+            return self.question.run_id, self.question.digest
+        return None if self.user is None else (self.user.run_id, self.user.packet.digest)
+
 
 async def next_question(
-    engine: Engine, *, run_id: str | None = None, after: str = "", plays: bool = False
+    engine: Engine, *, run_id: str | None = None, after: str = "", plays: bool = False, person: str | None = None
 ) -> QueueLook:
     """The first output after that packet that a person can judge, of that run (or its key) or of all; who `plays` is also asked
-    for messages of users.
+    for messages of users. It is held for that `person` for a while, and what is others' is passed over.
 
     Raises `NotFoundError` where there is no such run.
     """
     ident = None if run_id is None else (await get_job(engine, run_id)).id
-    return await engine.store.read(partial(_next, run_id=ident, after=after, plays=plays))
+    seeing = partial(_next, run_id=ident, after=after, plays=plays, person=person, at=engine.clock())
+    while True:
+        look = await engine.store.read(seeing)
+        place = look.place
+        if person is None or place is None or await hold(engine, *place, person):
+            return look
 
 
 async def user_of(engine: Engine, run_id: str, digest: str) -> UserQuestion | None:
@@ -106,13 +122,16 @@ async def question_of(engine: Engine, run_id: str, digest: str) -> JudgeQuestion
     return question if isinstance(question, JudgeQuestion) else None
 
 
-def _next(db: Db, *, run_id: str | None, after: str, plays: bool) -> QueueLook:
+def _next(db: Db, *, run_id: str | None, after: str, plays: bool, person: str | None, at: datetime) -> QueueLook:
     queue = QueueLook(count_waiting(db, run_id=run_id), units_of_waiting(db, run_id=run_id))
     known: dict[str, RubricInUse] = {}
     runs: dict[str, Job] = {}
     seen = after
     while page := waiting(db, run_id=run_id, after=seen, limit=PAGE):
         for job_id, seen in page:
+            if person is not None and whose(db, (job_id, seen), at=at) not in {None, person}:
+                queue.unasked["others"] = queue.unasked.get("others", 0) + 1
+                continue
             question = _question(db, job_id, seen, known, runs)
             if isinstance(question, JudgeQuestion):
                 queue.question = question

@@ -14,6 +14,7 @@ from minions_evals_mcp.engine.jobs import get_job, request_of, waiting_reason, w
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
 from minions_evals_mcp.engine.outbox import tell_asker
+from minions_evals_mcp.engine.people.assignments import vet_assignment
 from minions_evals_mcp.engine.people.user_turns import AS_A_PERSON, UserSaid, user_said
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
@@ -53,6 +54,7 @@ async def submit_judgments(engine: Engine, submission: Submission, *, imported: 
     job = await get_job(engine, submission.run_id)
     request = request_of(job)
     async with working_on(engine, job):
+        await vet_assignment(engine, job, submission)
         bench = await _bench(engine, job, request)
         said = [await user_said(engine, job, packet) for packet in submission.packets if packet.message is not None]
         judging = [packet for packet in submission.packets if packet.message is None]

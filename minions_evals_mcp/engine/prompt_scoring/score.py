@@ -6,15 +6,13 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 import anyio
 
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.embedding.local import wordllama_embedder
 from minions_evals_mcp.engine.context import Engine, wall_clock
 from minions_evals_mcp.engine.judge.door import Judges, judge
-from minions_evals_mcp.engine.prompt_scoring.calling import answered
+from minions_evals_mcp.engine.prompt_scoring.calling import answered, form_for
 from minions_evals_mcp.engine.prompt_scoring.cases import Given, case_of, prompt_of, shelf_in, shelf_of
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, first_of
 from minions_evals_mcp.sandbox.regex import RegexSandbox
@@ -50,12 +48,11 @@ Storage = Engine | Path | str | Iterable[object]
 """An open engine, a store's path, or any iterable or mapping of records, relations and the documented plain mappings."""
 
 
-class Evaluator(Protocol):
-    """A user's own judge: a score from 0 to the case's maxScore. `test_case` has the documented keys."""
+Evaluator = Callable[..., float | Awaitable[float]]
+"""A user's own judge, from 0 to the case's maxScore: `evaluator(response=…, test_case=…)`, or of one mapping with both.
 
-    def __call__(self, *, response: str, test_case: Json) -> float | Awaitable[float]:
-        """The score of the response."""
-        ...
+The test case has the documented keys.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +173,11 @@ def _vet_expected(case: Case) -> None:
 
 async def _results(trials: Sequence[_Trial], llm: Llm, evaluator: Evaluator | None, clock: Clock) -> list[TestResult]:
     """The results in the order of the trials, a bounded number under way; the first error ends them all."""
+    if evaluator is not None and form_for(evaluator, "", {}) is None:
+        raise BadInputError(
+            "the evaluator takes other arguments than it is called with.",
+            remedy="Let it take response and test_case by name, or one mapping with response and testCase.",
+        )
     results: dict[int, TestResult] = {}
     todo = iter(enumerate(trials))
     try:
@@ -222,7 +224,9 @@ async def _response(trial: _Trial, llm: Llm) -> str:
 
 async def _evaluated(case: Case, response: str, evaluator: Evaluator) -> float:
     try:
-        result = await answered(evaluator, response=response, test_case=case.documented())
+        form = form_for(evaluator, response, case.documented())
+        assert form is not None, "vetted before"
+        result = await answered(evaluator, *form[0], **form[1])
     except Exception as error:  # a user's function may raise anything
         raise _failed(case, "the evaluator failed", error) from error
     return given_score(result, case.max_score, test_case_id=case.id)

@@ -48,8 +48,11 @@ def vet_record(view: View, record: Record[Fields]) -> None:
     record_before = view.kept.get(record.id)
     if record_before is not None:
         _vet_change(record_before, record)
-    if record.type in FINAL:  # a copy of what a neighbour made: its type says all
-        return
+    if record.type not in FINAL:  # a copy of what a neighbour made: its type says all
+        _vet_fields(view, record)
+
+
+def _vet_fields(view: View, record: Record[Fields]) -> None:
     if (case := of_type(record, TestCase)) is not None:
         _vet_case(view, case)
     elif (rubric := of_type(record, Rubric)) is not None:
@@ -58,8 +61,22 @@ def vet_record(view: View, record: Record[Fields]) -> None:
         _vet_criterion(view, criterion)
     elif (benchmark := of_type(record, Benchmark)) is not None:
         _vet_benchmark(view, benchmark)
+    elif (world := of_type(record, World)) is not None:
+        _vet_world(world)
     elif (branch := of_type(record, TestBranch)) is not None:
         _vet_branch(view, branch)
+
+
+def _vet_world(record: Record[World]) -> None:
+    """Refuses a script that makes no database."""
+    state = record.fields.database
+    if state is None or state.sql is None:
+        return
+    from minions_evals_mcp.store.worlds.databases import script_problem  # noqa: PLC0415  few records are worlds
+
+    problem = script_problem(state.sql)
+    if problem is not None:
+        raise InvalidRecordError(problem, field="fields.database.sql", record=name_of(record))
 
 
 def _vet_change(stored: Record[Fields], record: Record[Fields]) -> None:

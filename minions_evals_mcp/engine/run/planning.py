@@ -145,7 +145,7 @@ def _judge(engine: Engine, model: ModelRef, budget: Budget) -> LlmJudge:
 def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budget: Budget) -> Target | None:
     """The live target: the one that was named, else the default model where there is a key and a version to send it."""
     name = request.target
-    if request.rejudge_run_id is not None:
+    if name is None and request.rejudge_run_id is not None:
         return None
     if name is None:
         if not versions.recorded() or not engine.config.providers.has_key(DEFAULT_MODEL):

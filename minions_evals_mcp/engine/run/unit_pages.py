@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
+from minions_evals_mcp.domain.conversations import UserLabel
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
+from minions_evals_mcp.engine.jobs import root_run
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.planning import SETTLED, RunPlan
@@ -22,7 +25,7 @@ from minions_evals_mcp.engine.run.units import (
 )
 from minions_evals_mcp.engine.run.versions import vet_agent_run
 from minions_evals_mcp.scoring.verdicts.history import RunSample
-from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store import jobs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.records import Unread
 
@@ -73,7 +76,33 @@ def _open(db: Db, *, bench: Bench, job_id: str, first: int, case_ids: Sequence[s
     fitting = _recorded(db, bench, units) if again is None else _stored(db, again, units)
     before = earlier_runs(db, bench, job_id, [unit.measure.case.id for unit in units if unit.key.trial == 1])
     runs = agent_runs(db, [fit for fit in fitting if isinstance(fit, str)])
-    return [_with_output(db, bench, unit, fit, runs, before) for unit, fit in zip(units, fitting, strict=True)]
+    opened = [_with_output(db, bench, unit, fit, runs, before) for unit, fit in zip(units, fitting, strict=True)]
+    return opened if again is None else _with_labels(db, again, opened)
+
+
+def _with_labels(db: Db, run_id: str, units: Sequence[Unit]) -> list[Unit]:
+    """The units with what people said of the users of their conversations, in the run that had them."""
+    talking = any(unit.measure.case.fields.conversation is not None for unit in units)
+    job = jobs.job(db, run_id) if talking else None
+    root = "" if job is None else root_run(db, job)
+    said = talks.counting_labels(db, root) if root else {}
+    return [_labelled(db, root, unit, said) for unit in units] if said else [*units]
+
+
+def _labelled(db: Db, root: str, unit: Unit, said: Mapping[tuple[str, int, int], UserLabel]) -> Unit:
+    case_id, trial, attempt = unit.measure.case.id, unit.key.trial, _attempt(unit)
+    label = said.get((case_id, trial, attempt))
+    if label is None or not label.sound or unit.kept is None:
+        return replace(unit, label=label)
+    places = [talk.key for talk in talks.played(db, root, case_id=case_id) if talk.key.trial == trial]
+    stopped = talks.stopped(db, places[0], attempt) if places else None
+    return replace(unit, label=label, stopped=stopped, kept=unit.kept if stopped is None else None)
+
+
+def _attempt(unit: Unit) -> int:
+    """Which attempt at the conversation is judged."""
+    facts = None if unit.kept is None else unit.kept.conversation
+    return 1 if facts is None else facts.attempt
 
 
 def _measures(db: Db, case_ids: Sequence[str], plan: RunPlan, request: RunRequest) -> list[Measure]:

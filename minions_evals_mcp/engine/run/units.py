@@ -12,7 +12,7 @@ import anyio
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.conversations import OUTSIDE, exchanges, messages_of
+from minions_evals_mcp.domain.conversations import OUTSIDE, TalkFacts, UserLabel, exchanges, messages_of
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.json_fields import json_fields
@@ -54,6 +54,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history
 from minions_evals_mcp.store.records import Unread
 from minions_evals_mcp.store.seals import Seal
+from minions_evals_mcp.store.talks import StoppedTalk
 from minions_evals_mcp.targets.live import ActsInWorlds, Converses, ModelTarget, Target
 from minions_evals_mcp.targets.prompted import PromptedTarget, recalled_inputs, written_prompt
 from minions_evals_mcp.targets.recorded import observed_run
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
 
 TOGETHER = 50
 """How many units are judged and written in one go, where none of them has to wait for anything."""
+NOBODY_GOES_ON = (
+    "the user check stopped the conversation before the agent answered, and the run names no target to go on with"
+)
 Seen = Observed | Skipped | TargetErrored | UserErrored | AwaitingUser
 """An output, or why there is none yet."""
 
@@ -105,6 +109,10 @@ class Unit:
     earlier: tuple[RunSample, ...] = ()
     made: Observed | None = None
     proposed: Mapping[str, float] = field(default_factory=dict[str, float])
+    label: UserLabel | None = None
+    """What a person said of the user of the conversation that is judged anew."""
+    stopped: StoppedTalk | None = None
+    """That conversation, where the user check stopped it and the person calls it sound: it goes on."""
 
     def comes_alone(self, bench: Bench) -> bool:
         """Returns whether it may have to wait for its output or for a model: units that do not are judged by the page."""
@@ -120,7 +128,9 @@ async def carry_out(bench: Bench, page: Sequence[Unit]) -> list[tuple[Unit, Ende
 
     Raises `HaltedError` where a cap forbids a call: a unit that may call anything comes alone.
     """
-    return await concluded(bench, [(unit, unit.kept or await output_of(bench, unit)) for unit in page])
+    return await concluded(
+        bench, [(unit, _checked_user(unit, unit.kept) if unit.kept else await output_of(bench, unit)) for unit in page]
+    )
 
 
 async def concluded(bench: Bench, page: Sequence[tuple[Unit, Seen]]) -> list[tuple[Unit, Ended]]:
@@ -215,13 +225,13 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
     """The output, from the first place that has one."""
     case = unit.measure.case.fields
     if unit.recorded is not None:
-        return _checked_user(case, observed_run(unit.recorded.read(), timeout_ms=case.timeout_ms))
+        return _checked_user(unit, observed_run(unit.recorded.read(), timeout_ms=case.timeout_ms))
     if unit.made is not None:
         await _keep_output(bench, unit, unit.made)
         return unit.made
     version = bench.versions.of(case)
-    if bench.target is None or (bench.request.target is None and version is None):
-        return Skipped(_missing(bench, case, unit.key.trial))
+    if bench.target is None or (bench.request.target is None and version is None) or _is_judged_anew(bench, unit):
+        return Skipped(NOBODY_GOES_ON if unit.stopped else _missing(bench, case, unit.key.trial))
     if version is None and isinstance(bench.target, ModelTarget) and default_name(case) is not None:
         return Skipped(f"no version of {default_name(case)} is recorded, and a model is not sent a bare input")
     if bench.versions.asked is None and not bench.target.takes_version:
@@ -235,21 +245,41 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
     except BadInputError as error:  # a template variable that this case lacks
         return Skipped(str(error))
     if isinstance(seen, Observed):
-        seen = seen.with_trusted(made_from=made_from(bench, unit.measure))
+        seen = _with_word(unit, seen).with_trusted(made_from=made_from(bench, unit.measure))
         await _keep_output(bench, unit, seen)
     return seen
 
 
-def _checked_user(case: TestCase, seen: Seen) -> Seen:
-    """The recorded output; a conversation that its user spoiled, by the case that says how that user is, has no verdict."""
-    messages = messages_of(seen.output) if isinstance(seen, Observed) and case.conversation is not None else None
+def _is_judged_anew(bench: Bench, unit: Unit) -> bool:
+    """Whether only a stored output can be judged: no target is called but for a conversation that goes on."""
+    return bench.request.rejudge_run_id is not None and unit.stopped is None
+
+
+def _with_word(unit: Unit, seen: Observed) -> Observed:
+    """The conversation that went on after it was stopped, with the person's word on its user."""
+    facts, stopped = seen.conversation, unit.stopped
+    if facts is None or stopped is None or facts.attempt != stopped.attempt:
+        return seen
+    return seen.with_trusted(conversation=facts.model_copy(update={"label": unit.label}))
+
+
+def _checked_user(unit: Unit, seen: Seen) -> Seen:
+    """The output; a conversation that its user spoiled, in the word of a person or else by the user check, has no verdict."""
+    setup = unit.measure.case.fields.conversation
+    messages = messages_of(seen.output) if isinstance(seen, Observed) and setup is not None else None
     if messages is None:
         return seen
-    from minions_evals_mcp.engine.run.conversing import recorded_verdict  # noqa: PLC0415  few cases are conversations
+    from minions_evals_mcp.engine.run.conversing import recorded_facts  # noqa: PLC0415  few cases are conversations
 
     assert isinstance(seen, Observed)
-    assert case.conversation is not None
-    return recorded_verdict(case.conversation, seen, messages)
+    assert setup is not None
+    facts = seen.conversation or recorded_facts(setup, messages)
+    if unit.label is not None:
+        facts = (facts or TalkFacts(player=setup.player, ended="recorded")).model_copy(update={"label": unit.label})
+    if facts is None:
+        return seen
+    told = seen.with_trusted(conversation=facts)
+    return UserErrored(told, facts.spoiled) if facts.spoiled else told
 
 
 async def _conversed(bench: Bench, target: Target, unit: Unit, version: Record[PromptVersion] | None) -> Seen:
@@ -268,7 +298,7 @@ async def _conversed(bench: Bench, target: Target, unit: Unit, version: Record[P
     talking = conversing.Conversing(
         unit.key, case, version, bench.budget, bench.judging.kept, conversing.players(bench.engine, bench.budget)
     )
-    start = await conversing.begun(bench.judging.kept, unit.key)
+    start = await conversing.begun(bench.judging.kept, unit.key, unit.stopped)
     while True:
         seen = await _in_its_world(bench, target, unit, partial(talking.held, start=start), start.attempt)
         if not isinstance(seen, Observed):

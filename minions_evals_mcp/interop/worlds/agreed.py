@@ -9,7 +9,6 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from minions_evals_mcp.domain.definitions import World
-from minions_evals_mcp.domain.worlds import STARTED
 from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, resolved_command
 
 
@@ -45,7 +44,7 @@ def named_by_world(world: World, base: Path, *, recorded: bool = False) -> Named
     started = [
         server
         for _, server in sorted(world.servers.items())
-        if server.mode in STARTED or (recorded and server.mode == "replay" and server.run)
+        if server.may_start or (recorded and server.mode == "replay" and server.run)
     ]
     return NamedResources(
         commands=tuple(resolved_command(server.run, base) for server in started),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from minions_evals_mcp.domain.conversations import Player, Turn, UserFault
+from minions_evals_mcp.domain.conversations import Player, Turn, UserFault, UserLabel
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import BadInputError
 
@@ -18,9 +18,13 @@ MOST = 1000
 
 
 class Held(Value):
-    """One attempt at a conversation. `ended` is empty while it goes on, `spoiled` unless its user spoiled it."""
+    """One attempt at a conversation. `ended` is empty while it goes on, `spoiled` unless its user spoiled it.
+
+    `position` (from 1) and `trial` name its unit; `label` is what a person says of the user.
+    """
 
     test_case_id: str
+    position: int
     trial: int
     attempt: int
     player: Player
@@ -28,6 +32,12 @@ class Held(Value):
     spoiled: str
     turns: tuple[Turn, ...]
     faults: tuple[UserFault, ...]
+    label: UserLabel | None = None
+
+    @property
+    def overruled(self) -> bool:
+        """Whether a person contradicts the user check."""
+        return self.label is not None and self.label.sound == bool(self.spoiled)
 
 
 class Answer(Value):
@@ -45,11 +55,11 @@ async def run(engine: Engine, run_id: str, *, case_id: str | None = None, only_s
     from minions_evals_mcp.engine.answers.report_data import find_subject  # noqa: PLC0415  as above
 
     ident = (await find_subject(engine, run_id)).run_id
-    rows, errors = await engine.store.read(partial(read_talks, job_id=ident, case_id=case_id, most=MOST + 1))
+    rows, said, errors = await engine.store.read(partial(read_talks, job_id=ident, case_id=case_id, most=MOST + 1))
     if not rows:
         raise BadInputError(f"the run {ident} has no conversations.", remedy="A case with `conversation` makes one.")
-    held = tuple(map(_held, rows[:MOST]))
-    shown = tuple(one for one in held if one.spoiled) if only_spoiled else held
+    held = tuple(_held(row, said.get((row.case_id, row.key.trial, row.attempt))) for row in rows[:MOST])
+    shown = tuple(one for one in held if bool(one.spoiled) != one.overruled) if only_spoiled else held
     return Answer(run_id=ident, conversations=shown, user_errors=_words(errors), cut=len(rows) > MOST)
 
 
@@ -57,9 +67,10 @@ def _words(errors: UserErrors | None) -> str:
     return "" if errors is None else errors.sentence
 
 
-def _held(row: TalkRow) -> Held:
+def _held(row: TalkRow, label: UserLabel | None) -> Held:
     return Held(
         test_case_id=row.case_id,
+        position=row.key.position + 1,
         trial=row.key.trial,
         attempt=row.attempt,
         player=row.player,
@@ -67,4 +78,5 @@ def _held(row: TalkRow) -> Held:
         spoiled=row.spoiled,
         turns=row.said.turns,
         faults=row.said.faults,
+        label=label,
     )

@@ -38,7 +38,7 @@ class Request(Value):
     agent_id: Annotated[Id, Field(description="The agent", examples=["support-desk"]), NAME_SAYS_IT]
     since: Annotated[
         Annotated[Timestamp, Field(strict=False)] | None,
-        Field(description="Only traces since then (ISO 8601)"),
+        Field(description="ISO 8601"),
         More("Only traces since this time, such as 2026-11-01T00:00:00Z."),
     ] = None
     most_traces: Annotated[
@@ -48,7 +48,7 @@ class Request(Value):
     ] = 2000
     reader: Annotated[
         Literal["rules", "caller", "model"],
-        Field(description="caller: read the traces it returns, then send notes"),
+        Field(description="caller: you read"),
         More("Who reads the traces: rules (no key), the caller (you send notes), or the judge model."),
     ] = "rules"
     notes: Annotated[
@@ -59,7 +59,7 @@ class Request(Value):
         Field(
             strict=False,
             max_length=6,
-            description="language, tool or keys of inputs (language=de,en): pairs without a case",
+            description="language, tool or keys of inputs; language=de,en: uncovered pairs",
         ),
         More(
             "A dimension whose coverage is shown: language, tool, or a key of the inputs. Declare its values as NAME=VALUE,VALUE,"

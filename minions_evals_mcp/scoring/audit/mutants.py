@@ -106,6 +106,7 @@ def _of_text(text: str, question: str) -> Iterator[_Change]:
     for turned in contraries(text):
         yield "negation", turned.text, "says the contrary", turned.sure
     yield from _of_steps(text)
+    yield from _of_order(text, question)
 
 
 def _answering(facts_seen: Sequence[Fact], text: str, question: str) -> Sequence[Fact]:
@@ -185,6 +186,30 @@ def _of_steps(text: str) -> Iterator[_Change]:
     if ends and (len(ends) > 1 or _FIRST.match(text) or " then " in text):
         bounds = [*ends, len(text.rstrip(". \n"))]
         yield from _without_each(text, list(pairwise(bounds)))
+
+
+_ORDER = re.compile(
+    r"\b(?:order(?:ed)?|rank\w*|sort\w*|steps?|sequence|chronolog\w*|top \w+|(?:\w+est|most|least|best|worst) first|first to last"
+    r"|how (?:do|to|can)|reihenfolge|sortier\w*|schritte?|zuerst|ordre|class\w+|étapes|orden|pasos|ordine|ordem)\b",
+    re.IGNORECASE,
+)
+"""A question whose answer has an order."""
+_ITEM = re.compile(r"(?m)^([ \t]*\d{1,3}[.)][ \t]+)(\S.*)$")
+
+
+def _of_order(text: str, question: str) -> Iterator[_Change]:
+    """A numbered list with its first and its last entry in each other's place; it may be right where no order is asked for."""
+    items = list(_ITEM.finditer(text))
+    if len(items) < 2 or items[0][2] == items[-1][2]:
+        return
+    first, last = items[0], items[-1]
+    changed = f"{text[: first.start(2)]}{last[2]}{text[first.end(2) : last.start(2)]}{first[2]}{text[last.end(2) :]}"
+    yield (
+        "step",
+        changed,
+        f"“{first[2][:40]}” and “{last[2][:40]}” in each other's place",
+        bool(_ORDER.search(question)),
+    )
 
 
 def _without_each(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[_Change]:

@@ -18,6 +18,8 @@ from minions_evals_mcp.scoring.values import js_text
 REFUSAL = "I'm sorry, but I can't help with that."
 FILLER = "ok"
 MOST_WORDS = 3_000
+EDITS = 5
+"""The edits that `levenshtein` lets pass without a threshold."""
 _STRING = re.compile(r"'((?:[^'\\\n]|\\.){1,200})'|\"((?:[^\"\\\n]|\\.){1,200})\"|`([^`$]{1,200})`")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
 _HOLDING = frozenset({"contains", "icontains", "starts-with"})
@@ -104,7 +106,17 @@ def satisfying(rules: Rules) -> list[str]:
     wanted = _wanted(positive)
     texts = [_fitted(wanted, positive, between) for between in (" ", "\n")]
     texts += [_fitted([*wanted[:0], *(text for text in wanted)][::-1], positive, " ")] if len(wanted) > 1 else []
+    texts += [cut for assertion in positive if (cut := _cut_short(assertion))]
     return list(dict.fromkeys(texts))
+
+
+def _cut_short(assertion: Assertion) -> str:
+    """Returns so little of a text as its limit of edits lets pass; empty where that is half of it or more."""
+    if assertion.type != "levenshtein" or not isinstance(assertion.value, str):
+        return ""
+    edits = EDITS if assertion.threshold is None else int(assertion.threshold)
+    kept = max(0, len(assertion.value) - edits)
+    return assertion.value[:kept].rstrip() if 2 * kept < len(assertion.value) else ""
 
 
 def satisfying_one(assertion: Assertion) -> list[str]:

@@ -4,23 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES, FailureType
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES, TALK_CAUSE, FailureType
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import is_truncated
-from minions_evals_mcp.scoring.failures.log import MOST_STEPS, most_likely, unread_steps
+from minions_evals_mcp.scoring.failures.log import (
+    MOST_STEPS,
+    NAMED_FROM,
+    Log,
+    chance,
+    most_likely,
+    shape_of,
+    unread_steps,
+)
 from minions_evals_mcp.scoring.failures.own_checks import own_failed
 from minions_evals_mcp.scoring.failures.steps import result, step
 from minions_evals_mcp.scoring.failures.texts import cut
 
+_UNSURE: dict[str, str] = {
+    "talk": "in talks with a user what stands out in the log is where people see the cause in",
+    "short relay": "in short relays among agents the last answer is where people see the cause in",
+    "long relay": "in long relays among agents a request made again is where people see the cause in",
+    "request": "what stands out in a log is where people see the cause in",
+}
+"""Why no step is named, by the shape of the log; the share follows."""
+
 
 def root_cause(failed: FailedOutput, failure_type: FailureType, signals: Sequence[Signal]) -> str:
-    """The place where the failure most likely began; says so where there is no log, or where it shows no fault."""
+    """The place where the failure most likely began; says so where there is no log, no fault in it, or none that is likely enough."""
     if not failed.has_log:
         return f"There is no tool-call log; {_without_log(failed, failure_type, signals)}"
     finding = most_likely(failed, signals)
     if finding is not None:
-        return finding.said
+        log = Log(failed)
+        sure = chance(log)
+        if sure >= NAMED_FROM:
+            return finding.said
+        why = f"{_UNSURE[shape_of(log)]} {100 * sure:.0f} %"
+        return f"No step can be named ({why}); {_without_log(failed, failure_type, signals)}"
     if is_truncated(failed):
         return _stopped(failed)
     if not failed.tool_calls:
@@ -53,6 +74,7 @@ def _without_log(failed: FailedOutput, failure_type: FailureType, signals: Seque
         case "timeout":
             return f"{cause}{_slowest(failed.tool_calls)}"
         case "wrong-output":
+            cause = TALK_CAUSE if failed.is_talk else cause
             return "the agent gave no answer" if failed.is_empty else _of_own_checks(failed) or cause
         case _:
             return f"{cause}{first}"

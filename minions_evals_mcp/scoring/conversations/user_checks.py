@@ -13,6 +13,8 @@ from minions_evals_mcp.scoring.conversations.languages import language_of, speak
 from minions_evals_mcp.scoring.conversations.wording import asks_for, contains, plain, says, sentences
 from minions_evals_mcp.scoring.failures.texts import cut
 
+CHECK_VERSION = "rules-1"
+"""The name of these rules: rules that find something else have another name, for people's labels speak of the ones they saw."""
 LONG_ENOUGH = 3
 """A message of so many words says the same twice only if somebody repeats it."""
 LEAST_DIGITS = 3

@@ -42,10 +42,13 @@ def same_names(names: Mapping[str, int], vectors: Mapping[str, Vector]) -> dict[
     return meant
 
 
-def same_requests(asked: Mapping[str, str], vectors: Mapping[str, Vector]) -> list[list[str]]:
+def same_requests(
+    asked: Mapping[str, str], vectors: Mapping[str, Vector], *, shared: float = SHARED_FACT_FROM
+) -> list[list[str]]:
     """The traces by what they ask: those together that ask the same, in whatever words, the first trace of each first.
 
     Requests about different things never go together: where one names an order, the other has to name the same.
+    `shared`: the cosine from which those ask the same that do.
     """
     units = {ident: unit(vector) for ident, vector in vectors.items()}
     facts = {ident: frozenset(_IDENTIFIER.findall(text.casefold())) for ident, text in asked.items()}
@@ -59,8 +62,8 @@ def same_requests(asked: Mapping[str, str], vectors: Mapping[str, Vector]) -> li
             ident = leader[ident]
         return ident
 
-    for shared, idents in blocks.items():
-        least = SHARED_FACT_FROM if shared else ALIKE_FROM
+    for named, idents in blocks.items():
+        least = shared if named else ALIKE_FROM
         for first, other in combinations(idents, 2):
             if root(first) != root(other) and _asks_the_same(asked, units, first, other, least):
                 leader[root(other)] = root(first)

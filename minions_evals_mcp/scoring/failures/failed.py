@@ -74,6 +74,8 @@ class FailedOutput:
     criteria: tuple[FailedCriterion, ...]
     checks: tuple[Assertion, ...] = ()
     missing_keys: tuple[str, ...] | None = None
+    is_talk: bool = False
+    """Whether a user said more than the request: what was said stands in `inputs` under `conversation`."""
     turns: tuple[SpokenTurn, ...] = ()
     """The turns of a conversation."""
     knows: Mapping[str, str | int | float | bool] = field(default_factory=dict[str, "str | int | float | bool"])

@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.limits import limit_sentence, names_limit, says_limit_reached
+from minions_evals_mcp.scoring.failures.referrals import refers_on
 from minions_evals_mcp.scoring.failures.texts import cut, flat
 from minions_evals_mcp.scoring.first_look import first_look
 
@@ -136,6 +137,11 @@ _MACHINE = late(
     re.IGNORECASE,
 )
 """A machine's notice in the place of an answer."""
+_PUTS_THROUGH = late(
+    r"\b(?:transfer|connect|forward|escalat)\w*\b[^.!?\n]{0,40}"
+    r"\b(?:human|agent|person|representative|specialist|supervisor|colleague|support)\b",
+    re.IGNORECASE,
+)
 _SETTING = late(r"time-?out\w*[\"']?\s*[:=]\s*[\"']?\d", re.IGNORECASE)
 """A limit that is set somewhere: not one that was reached."""
 _NOT_DONE = late(
@@ -184,7 +190,8 @@ def _signals(failed: FailedOutput) -> Iterator[Signal]:
 def _spoken_of(failed: FailedOutput) -> Iterator[Signal]:
     """A call that took too long, and an answer that says so."""
     is_short = not failed.is_empty and len(failed.text) <= SHORT
-    says_so = is_short and _speaks_of_limits(failed.text)
+    hands_over = failed.is_talk and _hands_over(failed.text)  # a policy's time limit is told, and nothing has run out
+    says_so = is_short and not hands_over and _speaks_of_limits(failed.text)
     late_calls = [step for step in failed.tool_calls if _ran_out(step)]
     if (says_so or late_calls) and _speaks_of_limits(flat(failed.inputs)):
         says_so, late_calls = False, [step for step in late_calls if step.error is not None]
@@ -195,10 +202,15 @@ def _spoken_of(failed: FailedOutput) -> Iterator[Signal]:
         yield Signal("last call", f"{last.tool}: {cut(last.error or str(last.result))}", confidence)
     if says_so and (last is not None or _is_notice(failed.text)):
         yield Signal("says", failed.text, SAYS_SO)
-    elif len(failed.text) <= UNFINISHED and not failed.is_empty and _goes_on(failed.text):
+    elif len(failed.text) <= UNFINISHED and not failed.is_empty and _goes_on(failed.text) and not hands_over:
         yield Signal("unfinished", failed.text, GOES_ON)
     elif says_so and gives_up and not failed.tool_calls:
         yield Signal("says", failed.text, NO_LOG)
+
+
+def _hands_over(text: str) -> bool:
+    """Returns whether the agent sends the user to a person, or puts them through to one."""
+    return refers_on(text) or _PUTS_THROUGH.search(text) is not None
 
 
 def _ran_out(step: ToolCall) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from pydantic import JsonValue
+
+from minions_evals_mcp.domain.values import is_finite
 
 WORDS = {
     "c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "correct": 1.0, "incorrect": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0,
@@ -72,4 +73,4 @@ def _number(value: JsonValue) -> float | None:
             value = WORDS[known] if (known := value.strip().lower()) in WORDS else float(value)
         except ValueError:
             return None
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    return float(value) if isinstance(value, int | float) and is_finite(value) else None

@@ -30,7 +30,7 @@ LISTED = (
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN), WithJsonSchema({"type": "string"})]
 Name = Annotated[str, StringConstraints(max_length=200, pattern=r"\S"), WithJsonSchema({"type": "string"})]
 Key = Annotated[Name | None, Field(description="Same key, same run")]
-Wait = Annotated[float, Field(ge=0, le=MOST_WAITED_S, description="0 to 50. The run goes on after it")]
+Wait = Annotated[float, Field(ge=0, le=MOST_WAITED_S, description="0 to 50")]
 QuickWait = Annotated[
     float | None,
     Field(

@@ -70,11 +70,11 @@ class _Api(GraphQL[Context, None]):
 
 def _public_error(error: GraphQLError, store: Path | None) -> GraphQLError:
     cause = error.original_error
-    if cause is None:
+    if cause is None or isinstance(cause, GraphQLError):  # the document's or its variables' fault
         return _with(error, error.message, {"code": "bad-document"})
     if isinstance(cause, EvalsError):
         terms = Queries(store)
-        remedy = {"remedy": in_terms(cause.remedy, terms)} if cause.remedy else {}
+        remedy = {"remedy": in_terms(cause.remedy_text, terms)} if cause.remedy_text else {}
         return _with(error, in_terms(cause.text, terms), {"code": cause.code, **remedy})
     ident = secrets.token_hex(4)
     log().error("graphql-crashed", id=ident, exc_info=cause)

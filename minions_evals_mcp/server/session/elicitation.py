@@ -103,7 +103,7 @@ async def question_about(
 
     A case with nothing to judge by wants a baseline, and no score. Without a name it is asked for, the likely one filled in.
     """
-    asked = (await next_question(engine, run_id=job.id)).question
+    asked = (await next_question(engine, run_id=job.id, person=name)).question
     return None if asked is None else (asked.packet.digest, _question(asked.packet, name, likely))
 
 

@@ -19,10 +19,8 @@ class GetStatistics(ToolArguments):
     test_case_id: Annotated[
         Annotated[Id, Names(("test-case",))] | None, Field(description="Its figures, regressions and days")
     ] = None
-    prompt_id: Annotated[
-        Annotated[Id, Names(("prompt",))] | None, Field(description="The figures of its test cases")
-    ] = None
-    skill_id: Annotated[Id | None, Field(description="The figures of a skill's test cases")] = None
+    prompt_id: Annotated[Annotated[Id, Names(("prompt",))] | None, Field(description="Its test cases")] = None
+    skill_id: Annotated[Id | None, Field(description="A skill's test cases")] = None
     branch_id: Annotated[
         Annotated[Id, Names(("test-branch",))] | None, Field(description="An A/B branch's executions")
     ] = None
@@ -64,6 +62,23 @@ class TraceSuiteAnswer(ToolAnswer):
     packets: Objects = []
     accepted: list[str] = []
     unread: int = 0
+    stopped: str = ""
+
+
+class PromptSuiteAnswer(ToolAnswer):
+    """The drafts that were saved, cases that were refused or asked before, and texts to write of."""
+
+    passages: int = 0
+    written: int = 0
+    drafts: Objects = []
+    repeated: Objects = []
+    refused: Objects = []
+    packets: Objects = []
+    prompt: str = ""
+    inputs: list[str] = []
+    how: str = ""
+    accepted: list[str] = []
+    unwritten: int = 0
     stopped: str = ""
 
 

@@ -17,6 +17,7 @@ from minions_evals_mcp.errors import StoppedError
 from minions_evals_mcp.operations import classify_failure as classify
 from minions_evals_mcp.operations import detect_trend as trends
 from minions_evals_mcp.operations import promote_failure as promoting
+from minions_evals_mcp.operations.suites import suite_from_prompt as prompt_read
 from minions_evals_mcp.operations.suites import suite_from_traces as traces_read
 from minions_evals_mcp.presentation.verdict_words import judged_instead, trend_heading
 from minions_evals_mcp.server.answers.run import cause_line
@@ -28,6 +29,7 @@ from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import (
     FailuresAnswer,
     PromotedAnswer,
+    PromptSuiteAnswer,
     TraceSuiteAnswer,
     TrendAnswer,
 )
@@ -113,6 +115,19 @@ async def suite_from_traces(call: Call, arguments: DerivedArguments) -> CallTool
         said = f"{suite.failed} of {suite.read} traces failed, in {len(suite.kinds)} kinds; {waiting} drafts saved"
         said += f"; {suite.unread} not read{f': {suite.stopped}' if suite.stopped else ''}" if suite.unread else ""
     return answered(TraceSuiteAnswer.of(suite, summary=said), shape=Shape("full"))
+
+
+async def suite_from_prompt(call: Call, arguments: DerivedArguments) -> CallToolResult:
+    """Texts to write cases of, or the drafts of the cases."""
+    suite = await prompt_read.run(call.engine, arguments.request(prompt_read.Request))
+    if suite.packets:
+        said = f"{len(suite.packets)} texts to write of: send cases with the same sources"
+    elif suite.accepted:
+        said = f"{len(suite.accepted)} drafts are active now"
+    else:
+        waiting = sum(draft.status == "draft" for draft in suite.drafts)
+        said = f"{suite.written} cases: {waiting} drafts saved, {len(suite.repeated)} asked before, {len(suite.refused)} refused"
+    return answered(PromptSuiteAnswer.of(suite, summary=said), shape=Shape("full"))
 
 
 async def promote_failure(call: Call, arguments: DerivedArguments) -> CallToolResult:

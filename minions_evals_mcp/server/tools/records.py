@@ -133,14 +133,22 @@ def record_answer(seen_record: views.LinkedRecord, arguments: GetRecord) -> Call
     wire = seen_record.wire
     vet_fields(arguments.fields, _names(seen_record.record.type), f"a {seen_record.record.type}")
     if arguments.cursor is not None:
-        return part_of(wire, cursor_of(arguments.cursor), about={"id": wire["id"]})
+        whole: Json = {**wire, "relations": [*seen_record.relations]}
+        return part_of(whole, cursor_of(arguments.cursor), about={"id": wire["id"]})
     answer = RecordAnswer(
         summary=f"{wire['type']} {wire['id']}, {wire['status']}",
         record=_chosen(wire, arguments.fields),
-        relations=seen_record.relations,
+        relations=_each_kind_first(seen_record.relations),
         gates=seen_record.gates or None,
     )
     return readable_in_parts(answer, arguments.detail)
+
+
+def _each_kind_first(relations: list[Json]) -> list[Json]:
+    """One relation of each kind before the others: a list that is cut short names every kind."""
+    firsts = {str(relation["type"]): relation for relation in reversed(relations)}
+    leading = [relation for relation in relations if firsts[str(relation["type"])] is relation]
+    return [*leading, *(relation for relation in relations if firsts[str(relation["type"])] is not relation)]
 
 
 def _chosen(wire: Json, names: list[str]) -> Json:

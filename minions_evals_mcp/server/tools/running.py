@@ -19,6 +19,7 @@ from minions_evals_mcp.operations import get_run as getting
 from minions_evals_mcp.operations import run_benchmark as benchmark
 from minions_evals_mcp.operations import run_test_case as test_case
 from minions_evals_mcp.operations import submit_judgments as submitting
+from minions_evals_mcp.operations.operator import label_user as labelling
 from minions_evals_mcp.server.answers.ab_test import ab_test_answer
 from minions_evals_mcp.server.answers.comparison import comparison_answer, side_of
 from minions_evals_mcp.server.answers.dry_run import dry_line
@@ -196,6 +197,21 @@ async def cancel_run(call: Call, arguments: DerivedArguments) -> CallToolResult:
         shown = f"get_run {json.dumps({'runId': job.id})}"
         return answered(RunAnswer(summary=sentence, run_id=job.id, key=job.key, state=job.state, next=[shown]))
     return await run_answer(call, job, Shape())
+
+
+async def label_user(call: Call, arguments: DerivedArguments) -> CallToolResult:
+    """The run that judges by a person's words on the users of conversations; the run itself where they agree with the check."""
+    request = arguments.request(labelling.Request)
+    kept = await labelling.keep(call.engine, request)
+    if kept.request is None:
+        return await run_answer(call, await getting.job(call.engine, kept.run_id), Shape())
+
+    async def starting() -> Started:
+        started = await labelling.begin(call.engine, kept, request.max_cost_usd)
+        assert started is not None, "some words contradict the check"
+        return started
+
+    return await begun(call, starting, None, request.max_cost_usd)
 
 
 async def submit_judgments(call: Call, arguments: SubmitJudgments) -> CallToolResult:

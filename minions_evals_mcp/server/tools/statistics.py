@@ -6,7 +6,6 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.records import wire_fields
 from minions_evals_mcp.engine.ab_test.branches import branch_configurations, branch_executions, branches_of_case
 from minions_evals_mcp.engine.cases.test_history import (
     figures_of,
@@ -63,7 +62,7 @@ async def _of_case(call: Call, arguments: GetStatistics, ident: str) -> CallTool
         summary=sentence,
         test_case=case,
         trend_data=stats.trend_data[-arguments.limit :],
-        branches=[{"id": branch.id, **wire_fields(branch.fields)} for branch in branches],
+        branches=[branch.flat() for branch in branches],
     )
     return answered(answer, shape=Shape(arguments.detail))
 
@@ -113,9 +112,7 @@ async def _of_skill(call: Call, arguments: GetStatistics, skill_id: str) -> Call
 async def _of_branch(call: Call, arguments: GetStatistics, branch_id: str) -> CallToolResult:
     offset = cursor_of(arguments.cursor)
     executions = await branch_executions(call.engine, branch_id, limit=arguments.limit + 1, offset=offset)
-    rows: list[Json] = [
-        {"id": execution.id, **wire_fields(execution.fields)} for execution in executions[: arguments.limit]
-    ]
+    rows: list[Json] = [execution.flat() for execution in executions[: arguments.limit]]
     configured = await branch_configurations(call.engine, branch_id)
     answer = StatisticsAnswer(
         summary=f"{len(rows)} executions of {branch_id}, newest first", configurations=configured, executions=rows

@@ -1,4 +1,4 @@
-"""What a model read in production traces, kept so that no reading is paid for twice."""
+"""What a model read in production traces, and what it wrote of passages: kept, so that nothing is paid for twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minions_evals_mcp.store.connection import Db
 
 
 def readings_of(db: Db, model: str, requests: Mapping[str, str]) -> dict[str, Json]:
-    """The notes of that model by trace id, where it answered exactly the request whose digest is given for the trace."""
+    """The notes of that model by the id of the trace or passage, where it answered exactly the request whose digest is given for it."""
     query = (
         "SELECT r.trace_id, r.note FROM json_each(?) j JOIN trace_reading r"
         " ON r.trace_id = j.key AND r.model = ? AND r.request_digest = j.value"

@@ -414,6 +414,8 @@ class _Erasure:
         self._update(db, "unit", "reason", lambda _: self.tombstone.text, f"reason <> '' AND {chosen}", wanted)
         of_talks = said.replace("verdict.", "talk.")
         self._update(db, "talk", "said", lambda _: written({}), of_talks, wanted)
+        of_labels = said.replace("verdict.", "user_label.")
+        self._update(db, "user_label", "reason", lambda _: self.tombstone.text, of_labels, wanted)
         db.execute(f"UPDATE unit SET packet = NULL WHERE packet IS NOT NULL AND {chosen}", wanted)
 
     def _erase_messages(self, db: Db, about: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,7 +34,7 @@ from minions_evals_mcp.operations.engine import Engine
 from tests.shared.agent.desk import Desk, Json, record
 from tests.shared.agent.traces import document, span, spoken
 from tests.shared.agent.waiting import until
-from tests.shared.interop.session_shapes import LOGS, plan
+from tests.shared.interop.session_shapes import LOGS, claude_logs, plan
 
 TOKEN = "a-token-of-the-exporters"
 WHOLE, RIGHT = 12, 4
@@ -247,3 +248,14 @@ async def test_messages_as_openllmetry_writes_them_are_read(engine: Engine) -> N
     (run,) = intake.whole()
     fields = cast("Json", run["fields"])
     assert (fields["inputs"], fields["outputs"], fields["tokensUsed"]) == ({"input": "Where?"}, {"output": "Here."}, 9)
+
+
+@pytest.mark.parametrize("value", ['{"stringValue": "%s"}', '{"intValue": "%s"}', '{"intValue": %s}'])
+async def test_a_count_beyond_every_number_is_no_count(value: str, engine: Engine) -> None:
+    said = json.dumps(claude_logs(plan(1))[0])
+    for digits in (25, 400):
+        intake = intake_on(engine)
+        huge = re.sub(r'(_tokens", "value": )\{[^}]*\}', rf"\g<1>{value % ('9' * digits)}", said)
+        assert huge != said
+        assert (await posted(huge.encode(), JSON, intake=intake, path="/v1/logs")).status_code in {200, 400}
+        intake.whole()

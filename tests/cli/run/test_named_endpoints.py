@@ -48,3 +48,29 @@ def test_a_repository_does_not_say_where_keys_are_sent_and_no_name_is_taken_twic
     (at.folder / "minions-evals.toml").unlink()
     unknown = at.with_env(MINIONS_EVALS_MODELS="nothing").run("runs")
     assert "expected NAME=URL, got 'nothing'" in unknown.err
+
+
+async def test_a_cloud_is_a_provider_and_judge_wherever_a_model_is_named(at: Terminal, server: Server) -> None:
+    at.file(
+        "minions-evals.toml",
+        f'[models.aws]\napi = "bedrock"\nregion = "eu-central-1"\nbase-url = "{server.url}"\nkey-env = "BEDROCK_KEY"\n',
+    )
+    at.file("c.yaml", CONFIG % "aws:tiny")
+    here = at.with_env(BEDROCK_KEY="a-key")
+    told = await to_thread.run_sync(here.run, "eval", "c.yaml", "--json", "--grader", "aws:judge")
+    assert told.code == 0, told.out + told.err
+    assert outputs(told.one()) != [None]
+    assert server.last_head.startswith(b"POST /model/judge/invoke ")
+    doctor = await to_thread.run_sync(at.run, "doctor")
+    assert "aws: no key, the credentials of bedrock in eu-central-1" in doctor.out
+
+
+def test_a_repository_does_not_say_where_signed_requests_are_sent(at: Terminal) -> None:
+    at.file("c.yaml", CONFIG % "echo")
+    at.file(
+        "minions-evals.toml",
+        '[models.x]\napi = "bedrock"\nregion = "eu-central-1"\nbase-url = "https://bedrock.example"\n',
+    )
+    refused = at.run("eval", "c.yaml")
+    assert refused.code == 2
+    assert "must not send what your bedrock credentials sign to https://bedrock.example" in refused.err

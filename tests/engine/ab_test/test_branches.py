@@ -6,11 +6,13 @@ import warnings
 from collections import Counter, defaultdict
 from pathlib import Path
 from statistics import fmean
+from typing import Literal
 
 import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import TestBranch
+from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.ab_test.branches import (
     branch_configurations,
     branch_executions,
@@ -24,6 +26,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
 from minions_evals_mcp.operations.views.records import LinkedRecord, record_view
+from minions_evals_mcp.store import records
 from tests.shared.engine.ab_workshop import ANTHROPIC, OPENAI, ab, branch, executions, laboratory, prepared, says
 from tests.shared.fakes.llm_server import FakeSettings, Server, serving
 from tests.workshop import Json, case, minion, save
@@ -49,6 +52,22 @@ async def test_a_branch_has_the_fields_of_the_seed(lab: Engine) -> None:
             await create_branch(lab, high_temperature(**{field: value}))
 
 
+async def test_a_branch_is_shown_with_its_defaults_as_soon_as_it_is_made(lab: Engine) -> None:
+    await save(lab, case("case"))
+    made = await create_branch(lab, test_case_id="case", name="Plain", provider="openai", model="gpt-4o")
+    assert (made.fields.temperature, made.fields.max_tokens, made.fields.top_p) == (0.7, 2048, 1.0)
+    changed = await update_branch(lab, made.id, temperature=0.2, other_params={"seed": 7})
+    assert (changed.fields.temperature, changed.fields.max_tokens, changed.fields.other_params) == (
+        0.2,
+        2048,
+        {"seed": 7},
+    )
+    flat = changed.flat()
+    assert (flat["id"], flat["topP"], flat["createdAt"]) == (made.id, 1.0, iso(made.created_at))
+    kept = await lab.store.read(lambda db: records.require(db, made.id, TestBranch))
+    assert (kept.fields.max_tokens, kept.fields.top_p) == (None, None), "a default is no part of the record"
+
+
 async def test_the_sixth_branch_of_a_test_case_is_refused(lab: Engine) -> None:
     await save(lab, case("case"))
     made = [await create_branch(lab, high_temperature(name=str(number))) for number in range(5)]
@@ -63,7 +82,7 @@ async def test_branches_are_created_updated_deleted_and_listed(lab: Engine) -> N
     first = await create_branch(lab, high_temperature())
     second = await create_branch(lab, high_temperature(name="Second"))
     changed = await update_branch(lab, first.id, {"temperature": None, "maxTokens": 500})
-    assert (changed.fields.temperature, changed.fields.max_tokens, changed.fields.top_p) == (None, 500, 0.95)
+    assert (changed.fields.temperature, changed.fields.max_tokens, changed.fields.top_p) == (0.7, 500, 0.95)
     assert [one.id for one in await branches_of_case(lab, "case")] == [first.id, second.id]
     await delete_branch(lab, first.id)
     assert [one.id for one in await branches_of_case(lab, "case")] == [second.id]
@@ -190,11 +209,12 @@ async def seeds_case(lab: Engine, server: Server) -> tuple[str, list[str]]:
             expectedOutputs={"output": "positive"},
         ),
     )
-    models = (("GPT-4 Turbo", "openai", "gpt-4-turbo-preview"), ("Gemini Pro", "gemini", "gemini-pro"))
+    models: tuple[tuple[str, Literal["openai", "gemini"], str], ...] = (
+        ("GPT-4 Turbo", "openai", "gpt-4-turbo-preview"),
+        ("Gemini Pro", "gemini", "gemini-pro"),
+    )
     made = [
-        await create_branch(
-            lab, {"testCaseId": "tc_123", "name": name, "provider": provider, "model": model, "temperature": 0.7}
-        )
+        await create_branch(lab, test_case_id="tc_123", name=name, provider=provider, model=model, temperature=0.7)
         for name, provider, model in models
     ]
     claude: Json = {

@@ -141,6 +141,51 @@ class Half:
         return await async_half(response=response, test_case=test_case)
 
 
+def documented_half(asked: dict[str, Any]) -> float:
+    """An evaluator of one mapping, as the document shows one."""
+    assert asked["response"] == "yes"
+    return asked["testCase"]["maxScore"] / 2
+
+
+async def camel_half(response: str, testCase: Json) -> float:  # noqa: N803  the documented name
+    """An evaluator by the documented names."""
+    return await async_half(response=response, test_case=testCase)
+
+
+def half_of_three(response: str) -> float:
+    """An evaluator that looks at the response alone."""
+    return 1.5 if response == "yes" else 0
+
+
+@pytest.mark.parametrize("evaluator", [documented_half, camel_half, half_of_three, partial(documented_half)])
+async def test_an_evaluator_may_take_what_the_document_gives_it(evaluator: Any) -> None:
+    result = await run_test(prompt=PROMPT, test_case=plain(maxScore=3), llm=says("yes"), evaluator=evaluator)
+    assert (result.score, result.passed) == (1.5, False)
+
+
+def of_nothing() -> float:
+    """An evaluator that sees nothing."""
+    return 1
+
+
+def of_two(one: str, two: str) -> float:
+    """An evaluator of two things that nobody names."""
+    return float(one == two)
+
+
+@pytest.mark.parametrize("evaluator", [of_nothing, of_two])
+async def test_an_evaluator_that_cannot_be_called_is_refused_before_the_model_is_asked(evaluator: Any) -> None:
+    asked: list[str] = []
+
+    def model(prompt: str) -> str:
+        asked.append(prompt)
+        return "yes"
+
+    with pytest.raises(BadInputError, match="Let it take response and test_case by name"):
+        await run_test(prompt=PROMPT, test_case=plain(), llm=model, evaluator=evaluator)
+    assert not asked
+
+
 @pytest.mark.parametrize("evaluator", [async_half, sync_half, Half(), partial(async_half)])
 async def test_the_score_is_what_the_evaluator_returns(evaluator: Any) -> None:
     result = await run_test(prompt=PROMPT, test_case=plain(maxScore=3), llm=says("yes"), evaluator=evaluator)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -11,8 +12,10 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.classification.classify import classify
-from minions_evals_mcp.scoring.failure_causes import suggestion
+from minions_evals_mcp.scoring.failure_causes import cause_key, suggestion, tells_cause
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
+from minions_evals_mcp.scoring.failures.log import NAMED_FROM, Log, chance, most_likely, shape_of
+from minions_evals_mcp.scoring.failures.log.chances import COUNTED, Shape
 from tests.scoring.failures import planted_clinic
 from tests.scoring.failures.planted import FAULTS, Planted, failed, sound
 
@@ -272,11 +275,41 @@ def test_among_agents_a_short_run_rests_on_its_last_answer() -> None:
     assert said.startswith("The answer rests on step 2 `Counter`, which nothing checked: There are 12")
 
 
-def test_among_agents_a_long_run_goes_back_to_the_first_request_that_had_to_be_made_again() -> None:
+def test_among_agents_a_long_run_names_no_step_for_what_stands_out_is_seldom_the_cause() -> None:
     other = [said_by("Searcher", f"Unrelated errand number{n} about topic{n}", "done") for n in range(9)]
     asked = [said_by("Searcher", "Find the opening hours of the library", f"page {n}") for n in range(3)]
-    said = classify(failed({"q": "When does the library open?"}, [asked[0], *other, *asked[1:]], "At 9")).root_cause
-    assert said.startswith("step 1 `Searcher` did not give what it was asked for, and was asked again later")
+    steps = [asked[0], *other, *asked[1:]]
+    run = failed({"q": "When does the library open?"}, steps, "At 9")
+    finding = most_likely(run, ())
+    assert finding is not None
+    assert finding.said.startswith("step 1 `Searcher` did not give what it was asked for, and was asked again later")
+    said = classify(run).root_cause
+    assert said.startswith("No step can be named (in long relays among agents a request made again is where")
+    assert cause_key("wrong-output", said, (), ()) == cause_key("wrong-output", said.partition("; ")[2], (), ())
+
+
+def test_in_a_talk_with_a_user_no_step_is_named_and_a_hand_over_is_no_timeout() -> None:
+    steps = [call("find_user", "mia_1", email="mia@mail.org"), call("cancel", {"ok": True}, order="W-9")]
+    alone = failed({"q": "Cancel W-7."}, steps, "Cancelled.")
+    assert classify(alone).root_cause.startswith("step 2 `cancel`")
+    talk = replace(alone, inputs={"q": "Cancel W-7.", "conversation": ["Cancel W-7.", "Yes."]}, is_talk=True)
+    said = classify(talk).root_cause
+    assert said.startswith("No step can be named (in talks with a user")
+    assert not tells_cause(said.partition("; ")[2])
+    heard = replace(talk, inputs={"q": "Cancel an order.", "conversation": ["W-9, please.", "mia@mail.org"]})
+    assert most_likely(heard, ()) is None, "what the user said later is known, too"
+    over = "It is beyond the 24-hour limit. I will transfer you to a human agent. Please hold on for a moment."
+    assert classify(replace(talk, text=over, output={"output": over})).failure_type != "timeout"
+
+
+def test_a_step_is_named_where_the_counted_share_is_at_least_one_half() -> None:
+    relay = [said_by("Searcher", f"Find {n}", "12") for n in range(3)]
+    shapes: dict[Shape, list[ToolCall]] = {"short relay": relay, "long relay": relay * 4, "request": [call("look", 1)]}
+    for shape, steps in shapes.items():
+        log = Log(failed({"q": "How many?"}, steps, "12"))
+        right, of = COUNTED[shape]
+        assert (shape_of(log), chance(log)) == (shape, (right + 0.5) / (of + 1))
+    assert [shape for shape, (right, of) in COUNTED.items() if right / of >= NAMED_FROM] == ["short relay", "request"]
 
 
 def test_a_log_too_long_to_be_read_whole_is_not_called_faultless() -> None:

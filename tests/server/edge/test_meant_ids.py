@@ -51,6 +51,7 @@ GIVEN: dict[str, list[Json]] = {
         {"promptVersionRef": WHOLE["prompt-version"], "benchmarkIds": [WHOLE["benchmark"]]},
     ],
     "suite_from_traces": [{"agentId": "desk", "accept": [WHOLE["test-case"]]}],
+    "suite_from_prompt": [{"accept": [WHOLE["test-case"]]}, {"promptVersionRef": WHOLE["prompt-version"]}],
 }  # fmt: skip
 """For each tool calls that name records, between them in every argument that does."""
 OF_RUNS = {("classify_failure", "id")}

@@ -240,6 +240,35 @@ async def test_what_is_refused_is_told_with_our_code(tmp_path: Path) -> None:
         assert (criteria["extensions"]["code"], "winnerCriteria" in criteria["message"]) == ("bad-input", True)
 
 
+async def test_a_variable_that_is_missing_or_of_another_type_is_named_and_is_no_crash(tmp_path: Path) -> None:
+    query = "query Q($id: ID!) { testCase(id: $id) { id } }"
+    mutation = "mutation M($input: TestCaseInput!) { createTestCase(input: $input) { id } }"
+    async with served(tmp_path) as api, httpx2.AsyncClient(timeout=HANG_S) as client:
+        for document, variables, named in (
+            (query, {}, "'$id'"),
+            (query, {"id": None}, "'$id'"),
+            (mutation, {"input": {"promptId": "mood"}}, "'name'"),
+        ):
+            answer = (await client.post(api.url, json={"query": document, "variables": variables})).json()
+            error = answer["errors"][0]
+            assert error["extensions"] == {"code": "bad-document"}, answer
+            assert named in error["message"]
+
+
+async def test_a_refusal_and_its_remedy_are_in_the_words_of_this_interface(tmp_path: Path) -> None:
+    async with served(tmp_path) as api:
+        case = (await api.ask("CreateTestCase", input=case_input("Happy")))["createTestCase"]["id"]
+        gone = await api.refused("RunABTest", input={"testCaseId": case, "branchIds": ["gone", "too"]})
+        assert gone["extensions"]["remedy"] == f'`testBranches(testCaseId: "{case}")` shows them.'
+        none = await api.refused("BatchRunTests", input={"promptId": "mood", "testCaseIds": []})
+        assert none["message"] == "testCaseIds: at least 1 must be given, not 0."
+        branch = {"testCaseId": case, "provider": "openai", "model": "m"}
+        for number in range(5):
+            await api.ask("CreateTestBranch", input={**branch, "name": f"branch {number}"})
+        sixth = await api.refused("CreateTestBranch", input={**branch, "name": "sixth"})
+        assert sixth["message"].endswith(f"test-case {case} has 5 branches already. Delete one first.")
+
+
 async def test_a_case_of_a_batch_that_cannot_be_run_is_null_beside_the_others(tmp_path: Path) -> None:
     async with served(tmp_path) as api:
         good = (await api.ask("CreateTestCase", input=case_input("Happy")))["createTestCase"]["id"]

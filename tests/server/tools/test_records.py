@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -212,6 +213,20 @@ async def test_a_record_shows_what_it_is_linked_to(host: Host) -> None:
     await host.call("save_records", records=suite(1))
     found = await host.call("get_record", id="b")
     assert {"sourceId": "b", "type": "groups", "targetId": "c0"} in rows(found, "relations")
+
+
+async def test_a_record_of_many_links_names_each_kind_and_is_read_whole_in_parts(host: Host) -> None:
+    await host.call("save_records", records=suite(30))
+    await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
+    shown = await host.call("get_record", id="b")
+    assert {str(one["type"]) for one in rows(shown, "relations")} == {"groups", "produces", "tracked_by"}
+    text, cursor = "", shown["nextCursor"]
+    while cursor is not None:
+        piece = await host.call("get_record", id="b", cursor=cursor)
+        text, cursor = text + str(piece["part"]), piece.get("nextCursor")
+    whole = json.loads(text)
+    assert whole["fields"]["name"] == "b"
+    assert len({(str(one["type"]), str(one["targetId"])) for one in whole["relations"]}) == 32
 
 
 async def test_runs_are_listed_newest_first(host: Host) -> None:

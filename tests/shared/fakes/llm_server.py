@@ -3,7 +3,8 @@
     python -m tests.shared.fakes.llm_server --port 0 --latency-ms 50 --p429 0.1      # prints its URL first
     async with serving(FakeSettings(p529=0.1)) as server: ... server.url, server.stats()
 
-POST /v1/messages, /v1/chat/completions, /v1/embeddings; GET /stats; POST /reset; POST /config {"p429": 0.05, ...} (also resets).
+POST /v1/messages, /v1/chat/completions, /v1/embeddings, and where Azure, Bedrock and Vertex take them;
+GET /stats; POST /reset; POST /config {"p429": 0.05, ...} (also resets).
 A fault is drawn from a hash of (seed, body, how often that body came before): the same run meets the same faults in
 whatever order its requests arrive, and a retry draws afresh. A key that begins with "wrong" is refused (401), so is a
 model whose name holds "unknown" (404). A model whose name holds "leaky" says the key in its answer.
@@ -29,6 +30,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from typing import cast
+from urllib.parse import unquote
 
 import anyio
 import anyio.lowlevel
@@ -84,6 +86,11 @@ OWN_REPLIES = ("pecho", "pbomb", "predirect")
 BOMB = gzip.compress(b" " * 30_000_000, 9)
 FAULTS = tuple(one.name for one in fields(FakeSettings) if one.name.startswith("p"))
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
+CLOUD = re.compile(
+    rb"/openai/deployments/(?P<deployment>[^/]+)/chat/completions$|/model/([^/]+)/invoke$"
+    rb"|/v1/projects/[^/]+/locations/[^/]+/publishers/anthropic/models/([^/:]+):rawPredict$"
+)
+"""Paths at which clouds take a call, with the model's name in them."""
 SENT_KEY = re.compile(rb"\r\n(?:x-api-key:[ \t]*|authorization:[ \t]*bearer[ \t]+)(\S+)", re.IGNORECASE)
 KEY = re.compile(rb"\r\n(?:x-api-key:[ \t]*|authorization:[ \t]*bearer[ \t]+)wrong", re.IGNORECASE)
 
@@ -135,6 +142,10 @@ class Connection(asyncio.Protocol):
     def handle(self, path: bytes, head: bytes, body: bytes) -> None:
         """Answer a request of any kind."""
         server = self.server
+        if cloud := CLOUD.match(path):
+            model = unquote(next(name for name in cloud.groups() if name is not None).decode())
+            sent = {"model": model, **cast("Object", json.loads(body))}
+            path, body = b"/v1/chat/completions" if cloud["deployment"] else b"/v1/messages", json.dumps(sent).encode()
         match path:
             case b"/v1/messages" | b"/v1/chat/completions" | b"/v1/embeddings":
                 self.model_call(path, head, body)
@@ -157,7 +168,7 @@ class Connection(asyncio.Protocol):
         """Count the request, draw its fault, and answer after the latency."""
         server = self.server
         server.requests += 1
-        server.last_body = body
+        server.last_body, server.last_head = body, head
         if server.heard is not None:
             server.heard.append(body)
         server.in_flight += 1
@@ -307,6 +318,7 @@ class Server:
     in_flight: int = 0
     max_in_flight: int = 0
     last_body: bytes = b""
+    last_head: bytes = b""
     heard: list[bytes] | None = None  # every body, where a test sets a list
     scripted: list[str] = field(
         default_factory=list[str]

@@ -16,9 +16,12 @@ from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import output_text, output_value
 from minions_evals_mcp.domain.values import Timestamp, Value
+from minions_evals_mcp.domain.worlds import WorldEvidence
 from minions_evals_mcp.engine.answers.columns_beside import columns_of
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.answers.pages.case_checks import CheckRow, check_rows
+from minions_evals_mcp.engine.answers.pages.case_world import world_of_unit
+from minions_evals_mcp.engine.answers.readings.user_errors import PlayedUser, read_user
 from minions_evals_mcp.engine.answers.report_data import cases_at
 from minions_evals_mcp.engine.answers.report_values import ReportedCase
 from minions_evals_mcp.engine.context import Engine
@@ -28,6 +31,7 @@ from minions_evals_mcp.scoring.failure_causes import blames_answer
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.pages import case_strip
 from minions_evals_mcp.store.queries.report_units import Place
@@ -64,6 +68,8 @@ class TrajectoryStep(Value):
     tokens: int | None
     agent: str
     extra: JsonValue
+    in_world: bool = False
+    """Whether a world saw the calls: `extra` then says who answered, and what was done to the agent."""
 
     @property
     def brief(self) -> str:
@@ -113,6 +119,10 @@ class CasePage:
     following: str
     earlier: str
     later: str
+    user: PlayedUser | None = None
+    """The user of a conversation whose check a person can overrule."""
+    world: WorldEvidence | None = None
+    """The end of the world that the agent acted on."""
 
     @property
     def output(self) -> JsonValue:
@@ -127,8 +137,15 @@ class CasePage:
         return [tuple(group) for _, group in groupby(self.steps, key=_call)]
 
 
-def _call(step: TrajectoryStep) -> tuple[str, int, str, bool]:
-    return step.tool, step.depth, json.dumps(step.arguments, sort_keys=True, ensure_ascii=False), bool(step.error)
+def _call(step: TrajectoryStep) -> tuple[str, int, str, bool, str]:
+    beside = json.dumps(step.extra, sort_keys=True, ensure_ascii=False) if step.in_world else ""
+    return (
+        step.tool,
+        step.depth,
+        json.dumps(step.arguments, sort_keys=True, ensure_ascii=False),
+        bool(step.error),
+        beside,
+    )
 
 
 async def read_case_page(engine: Engine, run_id: str, place: Place, *, beside: str = "") -> CasePage:
@@ -183,6 +200,10 @@ def _page(
     judged = [judgment.criterion_id for judgment in case.either_trial.judgments]
     titles = report_units.titles(db, [*judged, job.subject_id])
     record = records.get(db, case.test_case_id, TestCase)
+    world = world_of_unit(db, job.id, case.test_case_id, case.trial)
+    world_before = None
+    if before and earlier is not None:
+        world_before = world_of_unit(db, earlier.run_id, case.test_case_id, before[0].trial)
     return CasePage(
         case=case,
         run_id=run_id,
@@ -199,15 +220,22 @@ def _page(
         columns=tuple(columns_of(db, job.subject_id, but=run_id)),
         beside=None,
         prompt=_prompt(db, version, case),
-        steps=read_steps(case.either_trial.tool_calls),
-        steps_before=read_steps(before[0].either_trial.tool_calls) if before else (),
+        steps=read_steps(case.either_trial.tool_calls, in_world=world is not None),
+        steps_before=read_steps(before[0].either_trial.tool_calls, in_world=world_before is not None) if before else (),
         quoted=quoted_step(case),
         fault=fault_step(case),
         previous="" if previous is None else _address(run_id, previous),
         following="" if following is None else _address(run_id, following),
         earlier="" if earlier is None else _address(earlier.run_id, earlier.place),
         later="" if later is None else _address(later.run_id, later.place),
+        user=_user(db, job, case),
+        world=world,
     )
+
+
+def _user(db: Db, job: Job, case: ReportedCase) -> PlayedUser | None:
+    is_talk = messages_of(case.either_trial.output or {}) is not None
+    return read_user(db, job.id, case_id=case.test_case_id, trial=case.trial) if is_talk else None
 
 
 def _address(run_id: str, place: Place) -> str:
@@ -255,7 +283,7 @@ def quoted_step(case: ReportedCase) -> int:
     return 0 if match is None or int(match[1]) > len(case.either_trial.tool_calls) else int(match[1])
 
 
-def read_steps(calls: Sequence[JsonValue]) -> tuple[TrajectoryStep, ...]:
+def read_steps(calls: Sequence[JsonValue], *, in_world: bool = False) -> tuple[TrajectoryStep, ...]:
     """The steps of a trajectory in order, with how deep each stands."""
     depths: dict[str, int] = {}
     steps: list[TrajectoryStep] = []
@@ -266,11 +294,11 @@ def read_steps(calls: Sequence[JsonValue]) -> tuple[TrajectoryStep, ...]:
         ident = step.get("id")
         if isinstance(ident, str):
             depths[ident] = depth
-        steps.append(_step(number, step, depth))
+        steps.append(_step(number, step, depth, in_world=in_world))
     return tuple(steps)
 
 
-def _step(number: int, step: Json, depth: int) -> TrajectoryStep:
+def _step(number: int, step: Json, depth: int, *, in_world: bool) -> TrajectoryStep:
     duration, tokens = step.get("durationMs"), step.get("tokensUsed")
     return TrajectoryStep(
         number=number,
@@ -283,4 +311,5 @@ def _step(number: int, step: Json, depth: int) -> TrajectoryStep:
         tokens=tokens if isinstance(tokens, int) else None,
         agent=str(step.get("agent") or ""),
         extra=step.get("extra"),
+        in_world=in_world,
     )

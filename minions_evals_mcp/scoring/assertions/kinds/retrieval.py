@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.values import is_finite
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
@@ -127,7 +128,7 @@ def _gains(relevant: JsonValue) -> dict[str, float]:
         name = _id(ident)
         if name is None:
             raise InvalidRecordError(f"holds {excerpt(ident)}, which is no id", field="value.relevant")
-        if isinstance(gain, bool) or not isinstance(gain, int | float) or not math.isfinite(gain) or gain < 0:
+        if isinstance(gain, bool) or not isinstance(gain, int | float) or not is_finite(gain) or gain < 0:
             raise InvalidRecordError(
                 f"gives {name} the gain {excerpt(gain)}; it must be 0 or more", field="value.relevant"
             )

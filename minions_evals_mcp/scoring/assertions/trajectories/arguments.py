@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.values import is_finite
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions.trajectories.steps import is_ignored, mapping, same
@@ -106,7 +106,7 @@ def _is_ignore(wanted: JsonValue) -> bool:
 
 
 def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
 
 
 def _vet_matcher(matcher: dict[str, JsonValue], field: str) -> None:

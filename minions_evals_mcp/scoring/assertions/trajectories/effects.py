@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Self, TypeVar
 
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
+from minions_evals_mcp.confined_paths import confined_path
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.digests import canonical
-from minions_evals_mcp.domain.querying.queries import Query, QueryError, holds, queried
+from minions_evals_mcp.domain.querying.queries import Query, QueryError, is_filled, queried
 from minions_evals_mcp.domain.values import Json, Text, Value, unknown_key
-from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, same
 from minions_evals_mcp.scoring.assertions.trajectories.trajectory import on_log
@@ -29,17 +31,48 @@ NO_STATE = Unmet(
     "the final state of the world is not known: it is there where the case names a world and its tools are mocked",
     not_judgeable=True,
 )
+NO_DATABASE = Unmet(
+    "the final database of the world is not known: it is there where the world has one, of at most 1 MB",
+    not_judgeable=True,
+)
+NO_FILES = Unmet(
+    "the final files of the world are not known: they are there where the world has a folder", not_judgeable=True
+)
+_READS = re.compile(r"\s*(?:SELECT|WITH|VALUES)\b", re.IGNORECASE)
 V = TypeVar("V", bound=Value)
 
 
 class StateCheck(Value):
-    """The value of `state`: a JMESPath query over the final state, and what it must give; alone, it must not be empty."""
+    """The value of `state`: what of the final state is looked at, and what it must be; alone, it must be there and not empty.
 
-    query: Query
+    `query` is JMESPath over the state that is JSON, `sql` a query over the world's database, `file` the path of a file.
+    """
+
+    query: Query | None = None
+    sql: Text | None = None
+    file: Text | None = None
     equals: JsonValue = None
     contains: JsonValue = None
     min: Number | None = None
     max: Number | None = None
+
+    @model_validator(mode="after")
+    def _looks_at_one(self) -> Self:
+        if len([part for part in (self.query, self.sql, self.file) if part is not None]) != 1:
+            raise ValueError("query: give one of query, sql and file")
+        if self.sql is not None and _READS.match(self.sql) is None:
+            raise ValueError("sql: only SELECT, WITH or VALUES can be asked")
+        if self.file is not None:
+            try:
+                confined_path(self.file, field="file")
+            except BadInputError as error:
+                raise ValueError(error.message_text) from None
+        return self
+
+    @property
+    def what(self) -> str:
+        """What is looked at, in words."""
+        return self.query or self.sql or str(self.file)
 
     def failures(self, found: JsonValue) -> list[str]:
         """What is not as it must be."""
@@ -111,20 +144,37 @@ class EffectCheck(CallMatcher):
 def state(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The final state of the world is as `value` says: {query, equals | contains | min | max}, the query in JMESPath.
 
-    Without a comparison the query must give something that is not empty. Known where a test case names a world.
+    In place of `query`, `sql` asks the world's database (one value, else a list), and `file` names a file of its folder; null is one
+    that is not there. Without a comparison what is found must not be empty. Known where a test case names a world.
     """
-    if subject.state is None:
-        return NO_STATE
     check = _read(StateCheck, canonical(assertion.value))
     try:
-        found = queried(check.query, dict(subject.state))
-        if not check.model_fields_set & {*COMPARATORS}:
-            return UnweightedResult(holds(check.query, dict(subject.state)), f"{check.query} is {_shown(found)}")
+        found = _found(check, subject)
     except QueryError as error:
         return UnweightedResult(passed=False, reason=str(error))
+    if isinstance(found, Unmet):
+        return found
+    if not check.model_fields_set & {*COMPARATORS}:
+        is_there = found is not None if check.file is not None else is_filled(found)
+        return UnweightedResult(is_there, f"{check.what} is {_shown(found)}")
     failed = check.failures(found)
     wanted = f", wanted {' and '.join(failed)}" if failed else ""
-    return UnweightedResult(not failed, f"{check.query} is {_shown(found)}{wanted}")
+    return UnweightedResult(not failed, f"{check.what} is {_shown(found)}{wanted}")
+
+
+def _found(check: StateCheck, subject: Subject) -> JsonValue | Unmet:
+    """What the final state holds there; raises `QueryError`."""
+    if check.query is not None:
+        return NO_STATE if subject.state is None else queried(check.query, dict(subject.state))
+    if check.sql is not None:
+        return NO_DATABASE if subject.ask is None else subject.ask(check.sql)
+    assert check.file is not None
+    if subject.files is None:
+        return NO_FILES
+    path = str(confined_path(check.file, field="file"))
+    if subject.files.get(path, "") is None:
+        return Unmet(f"the content of {path} was not saved: it is no text, or too long", not_judgeable=True)
+    return subject.files.get(path)
 
 
 def effect(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:

@@ -29,8 +29,8 @@ from minions_evals_mcp.scoring.failures.log.reading import Log
 from minions_evals_mcp.scoring.failures.log.tools import astray, missing_steps, needed_call
 from minions_evals_mcp.scoring.failures.texts import leaves
 
-NAMED_FROM = 0.5
-"""The confidence from which a step is named."""
+LIKELY_FROM = 0.5
+"""The confidence from which a finding may be the cause."""
 UPSTREAM, REACHES, EARLIER, BEREFT = 0.25, 0.06, 0.01, 0.3
 _TELLING = 4
 """Characters from which a text tells where it came from."""
@@ -39,7 +39,7 @@ _TELLING = 4
 def most_likely(failed: FailedOutput, signals: Sequence[Signal]) -> Finding | None:
     """The finding that most likely began the failure; None where the log shows none."""
     log = Log(failed)
-    likely = [finding for finding in findings(log, signals) if finding.confidence >= NAMED_FROM]
+    likely = [finding for finding in findings(log, signals) if finding.confidence >= LIKELY_FROM]
     flow = flows(log)
     return max(likely, key=lambda finding: _weight(finding, likely, flow), default=None)
 

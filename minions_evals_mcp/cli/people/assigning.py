@@ -1,0 +1,35 @@
+"""Dividing what waits to be judged among people."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.cli.derived import GivenOptions, takes
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
+from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.cli.telling import as_typed
+from minions_evals_mcp.operations.ids import with_whole_ids
+from minions_evals_mcp.operations.operator import assign_judging as operation
+from minions_evals_mcp.report.plain import printable
+
+
+@takes("people assign")
+async def assign(run_id: str, /, *, given: GivenOptions, common: Common = DEFAULTS) -> int:
+    """Divide the outputs of a run that wait for a person among people. Each sees and judges only what is theirs.
+
+    What nobody is assigned is held for 15 minutes by the person to whom it is shown, so that two people never judge the same output.
+    Example: minions-evals people assign quality-3 --to anna --to ben
+
+    Parameters
+    ----------
+    run_id
+        A run, by id or key.
+    """
+    async with session(common) as engine:
+        speaking = engine.speaking(await speaker_at(engine))
+        assigned = await operation.run(
+            speaking, await with_whole_ids(engine, given.request(operation.Request, run_id=run_id))
+        )
+    lines = [
+        f"{printable(name, 128)}: {number} output{'s' * (number != 1)}" for name, number in assigned.outputs.items()
+    ]
+    shown = as_typed("Each judges theirs: minions-evals judge --by NAME")
+    return reply(common, assigned, [*lines, shown] if lines else ["What waits of this run is anybody's to judge."])

@@ -1,0 +1,1 @@
+"""Databases of worlds: SQLite that strangers write for, within bounds."""
