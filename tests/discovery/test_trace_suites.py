@@ -21,6 +21,7 @@ from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.suites.suite_from_traces import Request, TraceNote, run
 from minions_evals_mcp.scoring.discovery.coverage import Dimension, coverage
 from minions_evals_mcp.store import records
+from minions_evals_mcp.store.erasure.forgetting import ErasureScope, forget
 from tests.shared.cli.terminal import Terminal
 from tests.shared.fakes.llm_server import FakeSettings, serving
 from tests.shared.production_traces import AGENT, CARD, MAIL, Made, made, step
@@ -159,6 +160,20 @@ async def test_readings_outlive_a_kill(tmp_path: Path) -> None:
         async with opened(other) as engine:
             await run(engine, Request(agent_id=AGENT, reader="model"))
             assert server.requests == 12, "another model reads for itself"
+
+
+async def test_erased_traces_are_read_no_more(tmp_path: Path) -> None:
+    config = config_in(tmp_path)
+    async with opened(config) as engine:
+        await kept(engine, *made(12, seed=2))
+        before = await run(engine, Request(agent_id=AGENT))
+    gone = before.drafts[0].trace_id
+    assert forget(config.db, ErasureScope(record=gone), at=START, by="ada").rows["minion"]
+    async with opened(config) as engine:
+        after = await run(engine, Request(agent_id=AGENT))
+    assert after.read == before.read - 1
+    assert gone not in after.model_dump_json()
+    assert "forgotten" not in after.model_dump_json()
 
 
 async def test_what_a_reader_writes_is_masked_in_kinds_and_labels_too(engine: Engine) -> None:

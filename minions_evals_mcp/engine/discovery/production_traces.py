@@ -32,7 +32,7 @@ class ReadTraces:
 
 
 def production_traces(db: Db, agent_id: str, *, since: datetime | None, limit: int) -> ReadTraces:
-    """The newest complete runs of the agent; those that a seal hides are left out."""
+    """The newest complete runs of the agent; those that a seal hides and those that were erased are left out."""
     idents = runs_of_agent(db, agent_id, since=since, limit=limit)
     runs = records.get_all(db, idents, AgentRun)
     verdicts = failed_verdicts(db, idents)
@@ -40,9 +40,16 @@ def production_traces(db: Db, agent_id: str, *, since: datetime | None, limit: i
     traces = [
         _trace(runs[ident], verdicts.get(ident, ""), found)
         for ident in idents
-        if ident in runs and runs[ident].fields.status not in ("running", "pending-approval")
+        if ident in runs
+        and runs[ident].fields.status not in ("running", "pending-approval")
+        and not _is_erased(runs[ident].fields)
     ]
     return ReadTraces(tuple(traces), Counter(found))
+
+
+def _is_erased(run: AgentRun) -> bool:
+    """Whether `forget` or the retention took its content."""
+    return run.inputs.keys() == {"forgotten"} and str(run.inputs["forgotten"]).startswith("forgotten@")
 
 
 def _trace(record: Record[AgentRun], verdict: str, found: list[str]) -> Trace:
