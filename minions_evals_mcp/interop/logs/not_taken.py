@@ -31,7 +31,7 @@ NOT_TAKEN: Mapping[str, Mapping[str, str]] = {
         "uuid": _LINKS,
         "message/id": _LINKS,
         "message/role": "the line's type says it",
-        "message/content/*/thinking": "hidden reasoning is not kept",
+        "message/content/*/thinking": "hidden reasoning is not saved",
     },
     "codex": {"ordinal": _BOOKS},
     "gemini-cli": {
