@@ -60,7 +60,8 @@ class Conversation(Value):
 
     `maxTurns` bounds the messages of the user (10, or as many as the script has). `language` is the one that the user speaks (a
     code such as `de`), that of the opening unless it is given. A conversation that the user spoiled is made again up to `retries`
-    times.
+    times. `repeats` trials in a row have the same user seed, so that the run tells how much of its variance is the agent's and how
+    much the user's. The seed is sent to the model that plays the user.
     """
 
     opening: Text | None = None
@@ -75,9 +76,12 @@ class Conversation(Value):
     player: Player = "script"
     model: Text | None = None
     retries: Annotated[int, Field(ge=0, le=10)] = RETRIES
+    repeats: Annotated[int, Field(ge=1, le=100)] = 1
 
     @model_validator(mode="after")
     def _can_be_played(self) -> Self:
+        if self.repeats > 1 and self.player != "model":
+            raise ValueError("repeats: only the player model has a seed; leave it out")
         if self.model is not None and self.player != "model":
             raise ValueError("model: only the player model asks one; add player: model")
         if self.player != "script":
@@ -89,6 +93,10 @@ class Conversation(Value):
         if self.first is None:
             raise ValueError("opening: give the first message of the user, or a fixed message in turns")
         return self
+
+    def user_seed(self, trial: int) -> int:
+        """The number of the user seed of that trial, both from 1."""
+        return (trial - 1) // self.repeats + 1
 
     @property
     def first(self) -> str | None:

@@ -28,8 +28,8 @@ class StoredConversation(Value):
     """What is kept of a conversation: its turns, what the player did wrong, and what lets it go on.
 
     `session` is the agent's own memory, `journal` the calls of its world, one JSON text each, `last` what its last answer was
-    seen with. `nextMessage` was handed in and not said yet. Where the agent's memory cannot be kept, `restartable` is false: a
-    conversation that is cut off begins anew.
+    seen with. `nextMessage` was handed in or paid for, and is not answered yet. Where the agent's memory cannot be kept,
+    `restartable` is false: a conversation that is cut off begins anew. `userSeed` is the number of the user's seed.
     """
 
     turns: Annotated[tuple[Turn, ...], Field(strict=False)] = ()
@@ -40,6 +40,7 @@ class StoredConversation(Value):
     last: Observed | None = None
     restartable: Annotated[bool, Field(exclude_if=lambda value: value)] = True
     player_cost: PlayerCost = PlayerCost()
+    user_seed: Annotated[int | None, Field(exclude_if=lambda seed: seed is None)] = None
     next_message: Annotated[NextMessage | None, Field(exclude_if=lambda message: message is None)] = None
 
 
@@ -148,6 +149,27 @@ def spoiled_counts(db: Db, job_id: str) -> SpoiledCounts:
         if kind:
             spoiled[kind] = spoiled.get(kind, 0) + count
     return SpoiledCounts(sum(row[3] for row in rows), checked, spoiled, overruled)
+
+
+class SeededResult(NamedTuple):
+    """A judged conversation whose user had a seed: of which case, the number of the seed, and whether it passed."""
+
+    case_id: str
+    user_seed: int
+    passed: bool
+
+
+def seeded(db: Db, *, job_id: str, root_id: str) -> list[SeededResult]:
+    """The judged conversations of a job whose users had seeds; `rootId` is the job that had them."""
+    rows = db.execute(
+        "SELECT r.test_case_id, t.said ->> '$.userSeed', r.passed FROM unit u JOIN test_run r ON r.id = u.test_run_id"
+        " JOIN talk t ON t.job_id = ?2 AND t.case_id = u.case_id AND t.trial = u.trial"
+        " WHERE u.job_id = ?1 AND t.said ->> '$.userSeed' IS NOT NULL AND t.attempt = (SELECT max(l.attempt) FROM talk l"
+        " WHERE l.job_id = t.job_id AND l.position = t.position AND l.trial = t.trial)"
+        " ORDER BY u.position, u.trial",
+        (job_id, root_id),
+    )
+    return [SeededResult(case_id, seed, bool(passed)) for case_id, seed, passed in rows]
 
 
 class PlayedTalk(NamedTuple):

@@ -38,10 +38,11 @@ class Run(NamedTuple):
 def runs(folder: Path) -> Iterator[Run]:
     """The hand-crafted runs."""
     for path in sorted(folder.glob("Who&When/Hand-Crafted/*.json")):
-        yield _run(json.loads(path.read_text(encoding="utf-8")))
+        yield run_of(json.loads(path.read_text(encoding="utf-8")))
 
 
-def _run(record: dict[str, JsonValue]) -> Run:
+def run_of(record: dict[str, JsonValue]) -> Run:
+    """A run from its messages, question, right answer and labelled message."""
     history = record["history"]
     assert isinstance(history, list)
     calls: list[ToolCall] = []

@@ -168,6 +168,7 @@ LEAVES: dict[type[EvalsError], tuple[str, int]] = {
     ConflictError: ("conflict", 2),
     RuleError: ("hard-rule", 2),
     errors.SealedError: ("sealed", 2),
+    errors.NotAllowedError: ("not-allowed", 2),
     BusyError: ("busy", 3),
     InstrumentError: ("instrument-failed", 3),
     StoppedError: ("stopped", 3),
@@ -195,8 +196,8 @@ def test_an_error_says_what_happened_and_then_what_to_do() -> None:
 def test_a_refused_record_says_where_it_stands_and_keeps_that_when_the_file_is_named_later() -> None:
     refused = InvalidRecordError("is missing", field="fields.name", record="rubric r1", remedy="Name it.")
     placed = refused.at("suite.yaml:7")
-    assert str(refused) == "rubric r1: fields.name: is missing Name it."
-    assert str(placed) == "suite.yaml:7: rubric r1: fields.name: is missing Name it."
+    assert str(refused) == "rubric r1: fields.name: is missing. Name it."
+    assert str(placed) == "suite.yaml:7: rubric r1: fields.name: is missing. Name it."
     assert (placed.where, placed.field, placed.record, placed.remedy) == (
         "suite.yaml:7", "fields.name", "rubric r1", "Name it.",
     )  # fmt: skip

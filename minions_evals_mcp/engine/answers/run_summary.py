@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure
 from minions_evals_mcp.domain.values import Value, iso, to_millis
 from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
+from minions_evals_mcp.engine.answers.readings.agent_and_user import VarianceSplit, read_variance_split
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
 from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair, run_before
 from minions_evals_mcp.engine.answers.readings.user_errors import UserErrors, read_user_errors
@@ -144,6 +145,7 @@ class RunSummary(Value):
     default_judge: str = ""
     corrected: CorrectedFigure | None = None
     user_errors: UserErrors | None = None
+    variance: VarianceSplit | None = None
     audit: AuditStanding | None = None
     minimum_detectable: float | None = None
     names: dict[str, str] = {}
@@ -223,6 +225,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         addressed_judge=list(origins.addressed),
         corrected=None if run is None else corrected_pass_rate(db, run.id),
         user_errors=read_user_errors(db, job.id),
+        variance=None if run is None else read_variance_split(db, job.id),
         audit=None if run is None else _audit(db, job),
         minimum_detectable=None if run is None else _detectable(db, job, run),
         names=version_names(db, (job.subject_id, None if run is None else run.fields.prompt_version_ref)),

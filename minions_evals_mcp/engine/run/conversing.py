@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.conversations import (
     exchanges,
 )
 from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import AwaitingUser, Observed, TargetErrored, UnitKey, UserErrored
 from minions_evals_mcp.domain.records import Record
@@ -31,6 +32,7 @@ from minions_evals_mcp.models.registry import ModelRef, parse_model
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.conversations.user_checks import user_faults
 from minions_evals_mcp.store.talks import StoppedTalk, StoredConversation, TalkRow
+from minions_evals_mcp.targets.conversation import takes_calls
 from minions_evals_mcp.targets.live import Converses, ModelTarget
 from minions_evals_mcp.targets.talks.modelled import ModelUser
 from minions_evals_mcp.targets.talks.outside import OutsideUser
@@ -38,8 +40,8 @@ from minions_evals_mcp.targets.talks.scripted import ScriptedUser
 from minions_evals_mcp.targets.talks.talk import Player, Talk, Waits
 from minions_evals_mcp.world.units import UnitInWorld
 
-Players = Callable[[Conversation, NextMessage | None], Player]
-"""Opens whoever plays the user of a conversation, with the message that was handed in for it, if any."""
+Players = Callable[[Conversation, NextMessage | None, int | None], Player]
+"""Opens whoever plays the user of a conversation, with the message that was handed in for it and the user's seed, if any."""
 
 
 def players(engine: Engine, budget: Budget) -> Players:
@@ -47,14 +49,16 @@ def players(engine: Engine, budget: Budget) -> Players:
     return partial(_player, engine=engine, budget=budget)
 
 
-def _player(setup: Conversation, handed_in: NextMessage | None, *, engine: Engine, budget: Budget) -> Player:
+def _player(
+    setup: Conversation, handed_in: NextMessage | None, seed: int | None, *, engine: Engine, budget: Budget
+) -> Player:
     if setup.player == "script":
         return ScriptedUser(setup)
     if setup.player in OUTSIDE:
         return OutsideUser(setup, handed_in)
     ref = player_model(engine, setup)
     client = Metered(ref.provider, partial(engine.models.client, ref), budget)
-    return ModelUser(setup, client, ref.model, engine.config.call_timeout_s)
+    return ModelUser(setup, client, ref.model, engine.config.call_timeout_s, seed)
 
 
 def player_model(engine: Engine, setup: Conversation) -> ModelRef:
@@ -76,6 +80,11 @@ def vet_player(engine: Engine, case: Record[TestCase], *, max_cost_usd: float | 
     if setup is None or setup.player != "model":
         return
     ref = player_model(engine, setup)
+    if setup.repeats > 1 and not takes_calls(ref.provider, ref.model):
+        raise UnsupportedError(
+            f"conversation.repeats of {case.id} asks for the same user again, and {ref.provider}:{ref.model} takes no seed.",
+            remedy="Name a model of an interface like OpenAI's under conversation.model, or leave repeats out.",
+        )
     engine.models.client(ref)
     vet_cap(max_cost_usd, ref.provider, ref.model)
 
@@ -87,14 +96,14 @@ class ConversationState:
     attempt: int = 1
     said: StoredConversation = StoredConversation()
     ended: str = ""
-    vouched: str | None = None
-    """What the user says next in the word of a person, who overruled the check."""
+    said_next: str | None = None
+    """What the user says next, unchecked: it was paid for and checked before, or a person vouches for it."""
 
 
 def vouched_for(attempt: int, said: StoredConversation) -> ConversationState:
     """The state of a conversation that the user check stopped and a person calls sound: its last message is still to be answered."""
     stopped = said.model_copy(update={"turns": said.turns[:-1], "faults": ()})
-    return ConversationState(attempt, stopped, vouched=said.turns[-1].user)
+    return ConversationState(attempt, stopped, said_next=said.turns[-1].user)
 
 
 async def begun(kept: KeptVerdicts, key: UnitKey, stopped: StoppedTalk | None = None) -> ConversationState:
@@ -107,9 +116,10 @@ async def begun(kept: KeptVerdicts, key: UnitKey, stopped: StoppedTalk | None = 
         return ConversationState() if stopped is None else vouched_for(stopped.attempt, stopped.said)
     if row.spoiled:
         return ConversationState(row.attempt + 1)
-    return (
-        ConversationState(row.attempt, row.said, row.ended) if row.said.restartable else ConversationState(row.attempt)
-    )
+    if not row.said.restartable:
+        return ConversationState(row.attempt)
+    paid = row.said.next_message if row.player == "model" else None
+    return ConversationState(row.attempt, row.said, row.ended, said_next=None if paid is None else paid.text)
 
 
 @frozen_type
@@ -139,7 +149,7 @@ class Conversing:
         around = None if world is None else InWorld(world)
         said, setup = start.said, self.setup
         talk = Talk(
-            self.players(setup, said.next_message),
+            self.players(setup, said.next_message, self._seed(start.attempt)),
             partial(self._answered, target),
             partial(user_faults, setup, tools=frozenset() if world is None else world.tools),
             partial(self._keep, world=world),
@@ -149,7 +159,7 @@ class Conversing:
             played_by=setup.player,
             attempt=start.attempt,
             world=around,
-            vouched=start.vouched,
+            said_next=start.said_next,
             turns=[*said.turns],
             session={**said.session},
             tool_calls=said.tool_calls,
@@ -163,6 +173,13 @@ class Conversing:
         if _as_json(talk.session) is None:
             return TargetErrored("the agent's session holds what is not JSON: it cannot be kept until its user answers")
         return AwaitingUser(user_packet_digest(self.key, start.attempt, talk.turns), setup.player)
+
+    def _seed(self, attempt: int) -> int | None:
+        """What the player draws its words with: the same in trials of the same user, another in each attempt."""
+        if self.setup.repeats == 1:
+            return None
+        number = self.setup.user_seed(self.key.trial)
+        return int(text_digest(f"{self.case.id}:{number}:{attempt}")[:7], 16)
 
     async def _answered(self, target: Converses, spoken: Spoken) -> Observed | TargetErrored:
         fields = self.case.fields
@@ -182,6 +199,8 @@ class Conversing:
             last=last,
             restartable=session is not None,
             player_cost=talk.cost(),
+            user_seed=None if self.setup.repeats == 1 else self.setup.user_seed(self.key.trial),
+            next_message=None if talk.said_next is None else NextMessage(turn=len(talk.turns) + 1, text=talk.said_next),
         )
         spoiled = talk.faults[0].kind if talk.faults else ""
         row = TalkRow(self.key, talk.attempt, self.case.id, self.setup.player, said, talk.ended or "", spoiled)

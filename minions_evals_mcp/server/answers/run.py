@@ -86,6 +86,7 @@ def run_told(
         audit=summary.audit and brief(summary.audit),
         user_errors=summary.user_errors
         and {**summary.user_errors.model_dump(mode="json"), "inWords": summary.user_errors.sentence},
+        variance=summary.variance and {"buy": summary.variance.buy, "inWords": summary.variance.sentence},
         instructions=in_tools(_instructions(packets, users, summary), store),
         criteria=_criteria(packets),
         packets=[*map(_user, users), *(_bare(packet, summary.for_people) for packet in packets)],

@@ -98,6 +98,7 @@ class RunAnswer(ToolAnswer):
     default_judge: str = ""
     corrected: Object | None = None
     user_errors: Object | None = None
+    variance: Object | None = None
     audit: Object | None = None
     minimum_detectable: float | None = None
     names: dict[str, str] = {}

@@ -49,6 +49,8 @@ class ModelUser:
     client: ModelClient
     model: str
     deadline_s: float
+    seed: int | None = None
+    """Sent with each request to a provider that takes one."""
     cost: PlayerCost = field(default_factory=PlayerCost)
 
     async def next_move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
@@ -56,7 +58,9 @@ class ModelUser:
         if not turns and self.setup.opening is not None:
             return Says(self.setup.opening)
         asked = asked_of_player(instructions_of(self.setup), messages)
-        request = chat_request(self.client.provider, self.model, PromptTurns(tuple(asked)), LONGEST_MESSAGE, {})
+        request = chat_request(
+            self.client.provider, self.model, PromptTurns(tuple(asked)), LONGEST_MESSAGE, self._params()
+        )
         reply = await self.client.complete(request, deadline_s=self.deadline_s)
         self._count(reply)
         name = f"the player of the user, {self.client.provider}:{self.model}"
@@ -65,6 +69,9 @@ class ModelUser:
         if not isinstance(reply, Completion) or not reply.text.strip():
             return TargetErrored(f"{name}: its reply is cut off, refused or empty", unanswered=True)
         return move_of(reply.text)
+
+    def _params(self) -> Json:
+        return {} if self.seed is None else {"seed": self.seed}
 
     def _count(self, reply: Reply) -> None:
         usage = None if isinstance(reply, FailedReply) else reply.usage

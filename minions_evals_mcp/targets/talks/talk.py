@@ -96,7 +96,7 @@ class Talk:
     answer: Answering
     check: Checking
     keep: Callable[[Talk], Awaitable[None]]
-    """Is called after each turn, and at the end."""
+    """Is called after each turn and each message that was paid for, and at the end."""
     talk_id: str = ""
     max_turns: int = MAX_TURNS
     ends: Ends | None = None
@@ -105,8 +105,8 @@ class Talk:
     """Messages that were said before the first turn."""
     attempt: int = 1
     world: Surroundings | None = None
-    vouched: str | None = None
-    """A message that a person vouches for: the user says it next, and it is not checked."""
+    said_next: str | None = None
+    """What the user says next, unchecked: it was paid for and checked before, or a person vouches for it."""
     turns: list[Turn] = field(default_factory=list[Turn])
     session: Json = field(default_factory=dict[str, JsonValue])
     tool_calls: tuple[ToolCall, ...] | None = None
@@ -144,10 +144,9 @@ class Talk:
 
     async def _turn(self) -> TargetErrored | Waits | None:
         """One turn; why, where it could not be had."""
-        if self.vouched is not None:
-            said, self.vouched = self.vouched, None
-            return await self.answered(Says(said))
-        over = len(self.turns) >= self.max_turns
+        if self.said_next is not None:
+            return await self.answered(Says(self.said_next))
+        over, calls = len(self.turns) >= self.max_turns, self.player.cost.calls
         move = Leaves("max-turns") if over else await self.player.next_move(self.turns, self.messages)
         if isinstance(move, TargetErrored | Waits):
             return move
@@ -160,6 +159,9 @@ class Talk:
             self.turns.append(pending)
             self.ended = "user"
             return None
+        if self.player.cost.calls > calls and not move.last:  # a message that was paid for is not paid for again
+            self.said_next = move.text
+            await self.keep(self)
         return await self.answered(move)
 
     async def answered(self, move: Says) -> TargetErrored | None:
@@ -168,7 +170,7 @@ class Talk:
         seen = await self.answer(Spoken(move.text, messages, self.talk_id, self.session))
         if isinstance(seen, TargetErrored):
             return seen
-        self.seen = seen
+        self.seen, self.said_next = seen, None
         if seen.tool_calls is not None:
             self.tool_calls = (*(self.tool_calls or ()), *seen.tool_calls)
         self.turns.append(self._of_answer(move.text, seen))

@@ -20,15 +20,17 @@ from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.engine.judge.compose import failed_output
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
+from minions_evals_mcp.interop.log_formats.state_rule import STATE_RULE
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.classification.classify import classify
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
 from minions_evals_mcp.scoring.failures.log import NAMED_FROM, Log, chance, most_likely, shape_of
 from minions_evals_mcp.targets.recorded import observed_run
-from tests.bench.root_cause import runs
-from tests.shared.interop.makers import kept
+from tests.bench.root_cause import run_of, runs
+from tests.shared.interop.makers import foreign, kept
 
 RETAIL, LABELS = "data/tau_retail", "data/ground_truth/tau_ground_truth.json"
+MAGENTIC = "data/ground_truth/magentic_one_ground_truth.json"
 
 
 class Labelled(NamedTuple):
@@ -63,6 +65,14 @@ def trajectories(path: Path) -> Iterator[tuple[dict[str, Any], FailedOutput]]:
         yield row, failed_output(measure, work, [], wants_json=False)
 
 
+def agreement(path: Path) -> str:
+    """How many trials the state rule judges as tau-bench's own reward does."""
+    verdicts = [
+        {str(score["name"]): score["value"] == 1 for score in foreign(run)} for run in kept(path, "tau-bench")[1]
+    ]
+    return f"{sum(one['reward'] == one[STATE_RULE] for one in verdicts)} of {len(verdicts)}"
+
+
 def accused(failed: FailedOutput) -> bool:
     """Whether a step of the log is named as the cause."""
     return most_likely(failed, ()) is not None and chance(Log(failed)) >= NAMED_FROM
@@ -79,6 +89,26 @@ def labelled_retail(folder: Path) -> Iterator[Labelled]:
             place for place, message in enumerate(row["traj"], 1) for _ in message.get("tool_calls") or ()
         ]  # fmt: skip
         yield Labelled(failed, calls, cause, row["task_id"] % 2 == 0)
+
+
+def labelled_magentic(folder: Path) -> Iterator[Labelled]:
+    """AgentRx's runs of Magentic-One, most of them of Who&When's questions, with labels of its own; all are a check."""
+    labels = {one["trajectory_id"]: one for one in json.loads((folder / MAGENTIC).read_text(encoding="utf-8"))}
+    for path in sorted(folder.glob("data/magentic_dataset*/*.json")):
+        label = labels.pop(path.stem, None)
+        root = None if label is None else label["root_cause"].get("failure_id")
+        causes = [] if label is None else [one["step_number"] for one in label["failures"] if one["failure_id"] == root]
+        if causes:
+            history = json.loads(path.read_text(encoding="utf-8"))
+            run = run_of(
+                {
+                    "history": history,
+                    "question": history[0]["content"],
+                    "ground_truth": "",
+                    "mistake_step": int(causes[0]) - 1,
+                }
+            )
+            yield Labelled(run.failed, run.messages, run.mistake, is_even=False)
 
 
 def labelled_relays(folder: Path) -> Iterator[Labelled]:
@@ -126,10 +156,15 @@ def main() -> None:
         ("airline", folders.tau / "historical_trajectories/gpt-4o-airline.json"),
         ("retail", folders.agentrx / RETAIL / "tau_dataset_full.json"),
     ):
+        say(f"{name}: {agreement(path)} trials have the state rule's verdict as their reward")
         sound = [failed for row, failed in trajectories(path) if row["reward"] == 1]
         timeouts = sum(classify(failed).failure_type == "timeout" for failed in sound)
         say(f"{name}: {sum(map(accused, sound))} of {len(sound)} sound logs accused, {timeouts} called timeout")
-    runs_of = {"AgentRx retail": [*labelled_retail(folders.agentrx)], "Who&When": [*labelled_relays(folders.who)]}
+    runs_of = {
+        "AgentRx retail": [*labelled_retail(folders.agentrx)],
+        "AgentRx Magentic-One": [*labelled_magentic(folders.agentrx)],
+        "Who&When": [*labelled_relays(folders.who)],
+    }
     every: list[Told] = []
     for name, labelled in runs_of.items():
         pairs = [one for run in labelled if (one := told(run)) is not None]

@@ -1,0 +1,1 @@
+"""Statistics of trials that are nested in something drawn at random, too."""
