@@ -29,7 +29,7 @@ def is_simulation(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """A conversation for each simulation: its user's messages are the script, what was answered is its recorded output."""
-    yield EvaluationLog(NAME, path.stem, path.stem, own_id=False)
+    yield EvaluationLog(NAME, path.stem, NAME, own_id=False)
     for place, (where, row) in enumerate(rows_of(path, frozenset({""})), 1):
         yield _sample(row, place, where)
 
