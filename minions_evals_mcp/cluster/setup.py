@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import platform
 import re
 import sys
@@ -137,9 +136,7 @@ def _version(name: str) -> str:
 
 
 def _target_code(target: str | None, timeout_s: float) -> str:
-    """The digest of the module that a `python:` target stands in."""
+    """The digest of what a `python:` target is made of."""
     if target is None or not target.startswith("python:"):
         return ""
-    function = python_target(target.removeprefix("python:"), deadline_s=timeout_s, width=1).function
-    source = inspect.getsourcefile(inspect.unwrap(function)) if inspect.isroutine(function) else None
-    return "" if source is None else hashlib.sha256(Path(source).read_bytes()).hexdigest()
+    return python_target(target.removeprefix("python:"), deadline_s=timeout_s, width=1).digest()

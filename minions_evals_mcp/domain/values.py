@@ -93,6 +93,9 @@ Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0)]
 """A number from 0, such as milliseconds or US dollars."""
 
+GREATEST = 2**53
+"""Counts and prices lie below it: what is more, no store and no other program keeps exactly."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 

@@ -11,8 +11,8 @@ import ast
 import dis
 import inspect
 import linecache
+import os
 import sys
-import sysconfig
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -26,11 +26,11 @@ from typing import cast
 
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.known_secrets import SECRET_NAME
+from minions_evals_mcp.targets.code_files import content_digest, data_of, is_own
 
 Dotted = tuple[str, ...]
 READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
-INSTALLED = frozenset({"site-packages", "dist-packages"})
 PLAIN = frozenset({str, bytes, int, float, complex, bool, type(None)})
 TABLES = frozenset({list, tuple, set, frozenset})
 DIGITS = 8
@@ -104,6 +104,7 @@ class _Reach:
             self._names(_read_names(function.__code__) | _written_names(source), function.__globals__)
             self._several([*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()])
             self._closure(function, name)
+            self._data(source, function.__code__.co_filename)
         self._several([vars(function).get("__wrapped__")])
 
     def _closure(self, function: FunctionType, name: str) -> None:
@@ -121,6 +122,7 @@ class _Reach:
         source = source_text(value)
         self.sources[f"{value.__module__}.{value.__qualname__}"] = value.__qualname__ if source is None else source
         self._names(_written_names(source), vars(module))
+        self._data(source, _file(module))
         members = (
             getattr(attribute, "__func__", getattr(attribute, "fget", attribute)) for attribute in vars(value).values()
         )
@@ -142,6 +144,13 @@ class _Reach:
             if not _is_own(_file(value)):
                 return
             scope = vars(value)
+
+    def _data(self, source: str | None, file: str | None) -> None:
+        """The files that this source of a module's file names, each by the digest of what it holds."""
+        if source and file is not None and Path(file).is_file():
+            for path in data_of(Path(file).resolve(), _text(file), source, Path.cwd()):
+                name = os.path.relpath(path)
+                self.sources[f"file {name}"] = f"# {name}: {content_digest(path)[:DIGITS]}"
 
     def _statement(self, module_name: str, name: str) -> None:
         """The statement at the module's top that sets the name; what it reads is followed, too."""
@@ -166,6 +175,7 @@ class _Reach:
         if parts:
             self.sources[f"{module_name}.{name}"] = "\n".join(parts)
         self._names(_written_names(text), vars(module))
+        self._data(text, file)
 
 
 def _set_by_code(scope: Mapping[str, object]) -> set[str]:
@@ -197,21 +207,13 @@ def _file(module: ModuleType) -> str | None:
 
 
 @cache
-def _installed_roots() -> tuple[Path, ...]:
-    paths = sysconfig.get_paths()
-    standard = {Path(paths[name]).resolve() for name in ("stdlib", "platstdlib")}
-    return (*standard, Path(__file__).resolve().parents[1])
-
-
-@cache
 def _is_own(file: str | None) -> bool:
     """Returns whether the file is the user's: not of Python, of an installed package, or of this one. A cell of a notebook is."""
     if not file or file.startswith("<frozen"):
         return False
     if file.startswith("<"):
         return True
-    path = Path(file).resolve()
-    return INSTALLED.isdisjoint(path.parts) and not any(path.is_relative_to(root) for root in _installed_roots())
+    return is_own(file)
 
 
 def _read_names(code: CodeType) -> set[Dotted]:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import attributes, obj, parsed
-from minions_evals_mcp.sessions.conversation import GREATEST
+from minions_evals_mcp.domain.values import GREATEST
 
 LATEST = 2**63
 """Beyond that the format has no time."""

@@ -28,6 +28,10 @@ class LateClient:
         """The client's faults so far; none where it was never called."""
         return Counter() if self._made is None else self._made.fault_counts
 
+    async def ready(self) -> None:
+        """Makes the client now: a caller who measures several side by side does not have one made beside another's answer."""
+        await self._opened()
+
     async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
         """The client's reply; the time that making the client takes is no part of a deadline or a latency."""
         client = self._made or await self._opened()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -160,6 +160,12 @@ class Models:
                 row, row.client, f"the provider {row.name!r} needs", ref.model
             )
         return client
+
+    async def ready(self, refs: Iterable[ModelRef]) -> None:
+        """Makes the clients of these models, which a first request would do; raises as `client`."""
+        for client in {id(client): client for client in map(self.client, refs)}.values():
+            if isinstance(client, LateClient):
+                await client.ready()
 
     def embeddings(self, ref: ModelRef) -> ModelClient:
         """The client for that provider's embeddings; as `client`, and `UnsupportedError` where it has none."""

@@ -41,8 +41,8 @@ class Request(Selection, RunSettings):
         bool,
         Field(description="Reuse outputs of the same target, prompt version and inputs"),
         More(
-            "Use an output again that the same target made from the same prompt version and inputs. A change inside"
-            " your own application is not seen."
+            "Use an output again that the same target made from the same prompt version and inputs. An edit of its files,"
+            " or of data that they name, makes another target; a change behind an address is not seen."
         ),
     ] = False
 

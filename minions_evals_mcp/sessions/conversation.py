@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.conversations import content_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.values import GREATEST
 
 
 def plain_text(value: JsonValue) -> str:
@@ -59,10 +60,6 @@ def texts(value: JsonValue) -> tuple[str, ...]:
     if isinstance(value, bool):
         return ("true" if value else "false",)
     return (f"{value:g}" if isinstance(value, float) else str(value),) if isinstance(value, int | float) else ()
-
-
-GREATEST = 2**53
-"""Counts and prices lie below it: what is more, no store and no other program keeps exactly."""
 
 
 def number(value: JsonValue) -> float | None:

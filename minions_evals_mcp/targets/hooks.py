@@ -56,7 +56,7 @@ class Hook:
     path: Path
     function: str | None
     code: str
-    """The digest of the file's text."""
+    """The digest of the file, of what it imports, and of the data that these name."""
 
     @property
     def only(self) -> str | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from minions_evals_mcp.domain.conversations import content_text
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, Skipped, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
-from minions_evals_mcp.sessions.conversation import message_text
 
 OUTAGE = re.compile(
     r"(?:^|\b(?:https?(?:/[\d.]+)?|status|code|error|response|returned|responded|answered|with|got))\W{0,3}(?:408|429|5\d\d)\b"
@@ -54,7 +54,11 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
 def heard(run: AgentRun) -> tuple[str, ...]:
     """Returns what the user said in a recorded conversation; nothing where it was the request alone."""
     messages = [obj(message) for message in listed_values(run.extra.get("messages"))]
-    said = [message_text(message) for message in messages if message.get("role") == "user"]
+    said = [
+        content_text(message.get("content", message.get("parts")))
+        for message in messages
+        if message.get("role") == "user"
+    ]
     later = [str(obj(turn).get("text") or "") for turn in listed_values(run.extra.get("userTurns"))]
     told = tuple(text[:LONGEST_SAID] for text in (*said, *later) if text)[:MOST_SAID]
     return told if len(said) > 1 or later else ()

@@ -28,7 +28,7 @@ from minions_evals_mcp.known_secrets import remember, remember_named
 from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.world.calls import CallAnswer, WorldCall, tool_result
 from minions_evals_mcp.world.holdings import Holdings
-from minions_evals_mcp.world.sessions import Clock
+from minions_evals_mcp.world.sessions import Clock, WorldSession
 from minions_evals_mcp.world.tapes import TapedCall, TapeHead, call_line, head_line, read_tape
 
 _KEEPER = Path(__file__).parents[1] / "sandbox" / "keeper.py"
@@ -174,10 +174,11 @@ def _filled(name: str, run: Sequence[str], holdings: Holdings | None) -> list[st
     return [_PLACE.sub(place, part) for part in run]
 
 
-async def changed_tools(name: str, server: WorldServer, base: Path, head: TapeHead, *, clock: Clock) -> list[str]:
+async def changed_tools(name: str, server: WorldServer, session: WorldSession, head: TapeHead) -> list[str]:
     """How the real server's tools differ from those on the tape: it is started for that, and ended."""
     live = server.model_copy(update={"mode": "live"})
-    async with real_server(name, live, base, clock=clock) as real:
+    started = real_server(name, live, session.base, clock=session.clock, holdings=session.holdings)
+    async with started as real:
         now = {tool.name: tool_wire(tool) for tool in real.tools}
     before = {str(tool.get("name")): tool for tool in head.tools}
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -11,11 +12,14 @@ import anyio.to_thread
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.estimate import estimate
 from minions_evals_mcp.targets.tool_loop import MAX_REPLIES
 from tests.shared.cli.terminal import Ended, Json, Terminal
 from tests.shared.fakes.llm_server import Server
 from tests.shared.world.agents import real, starts
 from tests.shared.world.http_agent import http_agent
+from tests.workshop import benchmark, case, config_in, minion, opened, save
 from tests.world.test_runs_in_worlds import kept, passed, suite, unit
 
 ACTS: list[tuple[str, dict[str, Any]]] = [("get_order", {"id": "A1"}), ("refund", {"id": "A1", "amount": 40})]
@@ -149,3 +153,27 @@ def test_a_model_that_takes_no_results_is_refused_by_name(at: Terminal) -> None:
     assert "openai:responses:gpt-5 cannot act on a world: its interface takes no results of tools" in json.dumps(
         ended.one()
     )
+
+
+async def test_in_a_conversation_a_model_remembers_what_its_tools_answered_earlier(
+    at: Terminal, server: Server
+) -> None:
+    here = at.with_env(OPENAI_API_KEY="k", OPENAI_BASE_URL=f"{server.url}/v1")
+    talk: Json = {"opening": "When do you open?", "turns": ["And on Sunday?"], "maxTurns": 2}
+    checks: list[JsonValue] = [{"type": "effect", "value": {"tool": "faq.search", "times": 2}}]
+    suite(here, DESK, checks=checks, conversation=talk)
+    requests: list[Json] = []
+    server.says = lambda request: requests.append(request) or "At nine."
+    ended = await anyio.to_thread.run_sync(ran, here, "--target", "openai:gpt-fake")
+    assert passed(ended) == 1, ended
+    roles = [str(cast("Json", message)["role"]) for message in cast("list[JsonValue]", requests[-1]["messages"])]
+    assert roles[-7:] == ["user", "assistant", "tool", "assistant", "user", "assistant", "tool"]
+    assert [call["result"] for call in cast("list[Json]", unit(here)["toolCalls"])] == ["answer 1", "answer 2"]
+
+
+async def test_an_estimate_counts_as_many_calls_as_a_model_may_make_in_a_world(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        one = case("c", inputs={"q": "1"}, world="desk", assertions=ASKED)
+        await save(engine, minion("desk", "world", **DESK), one, benchmark("b", "c"))
+        told = await estimate(engine, RunRequest(subject_id="b", target="anthropic:fake"), kind="benchmark")
+    assert told.target_calls == MAX_REPLIES

@@ -48,19 +48,21 @@ def format_of(file: Path, name: str | None) -> Format | None:
     return form
 
 
-def members(folder: Path) -> tuple[list[Path], int]:
-    """The files below the folder that are a suite or of a known format, by name, and how many others there are.
+def members(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files below the folder that are a suite or of a known format, by name, and the others.
 
     Links are not followed. Raises `BadInputError` where nothing there can be read.
     """
     files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
-    known = [file for file in files if _is_known(file)]
+    known, others = list[Path](), list[Path]()
+    for file in files:
+        (known if _is_known(file) else others).append(file)
     if not known:
         raise BadInputError(
             f"{folder} holds {len(files)} files, and none of them is a suite or of a known format.",
             remedy=f"Name a file to hear what was found in it. Known formats: {', '.join(BY_NAME)} (docs/reference/log-formats.md).",
         )
-    return known, len(files) - len(known)
+    return known, others
 
 
 def _is_known(file: Path) -> bool:

@@ -11,7 +11,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from minions_evals_mcp.cli.keep.folder_imports import EACH_UP_TO, FolderTally
 from minions_evals_mcp.cli.keep.log_imports import (
+    SUITE,
     explained,
     explanation,
     export_log,
@@ -71,7 +73,7 @@ async def import_(
     Parameters
     ----------
     files
-        A folder stands for all files below it of a known format. Other files are counted.
+        A folder stands for all files below it of a known format, with a summary by format. Other files are counted by extension.
         Suite files: `records: [{id, type, fields}, …]` as YAML or JSON, or one record a line (.jsonl).
         Logs and data sets of other tools (docs/reference/log-formats.md). The format is detected from the content.
         With --as, rows: .csv, .tsv, .jsonl, .parquet.
@@ -141,32 +143,39 @@ async def _import_files(files: list[Path], name: str | None, common: Common) -> 
     return 1 if refused else 0
 
 
-async def _import_one(engine: Engine, file: Path, name: str | None, common: Common) -> None:
+async def _import_one(engine: Engine, file: Path, name: str | None, common: Common, *, told: bool = True) -> Saved:
+    """Take the file in; unless `told`, only what is to be noted of it is said."""
     form = format_of(file, name)
     if form is None:
         saved, went_on = await import_file(engine, file)
-        _say(file, saved, went_on, common)
+        about, lines = None, ""
     else:
         taken = await import_log(engine, form, file)
-        _say(file, taken.saved, taken.went_on, common, about=taken.wire(), lines=import_summary(taken, common.db))
+        saved, went_on, about, lines = taken.saved, taken.went_on, taken.wire(), import_summary(taken, common.db)
+    if told or common.json or saved.notes or went_on.run_ids or went_on.left:
+        _say(file, saved, went_on, common, about=about, lines=lines)
+    return saved
 
 
 async def _import_folder(engine: Engine, folder: Path, name: str | None, common: Common) -> int:
     """Take in each file of the folder that can be read; returns how many were refused, each of which is named."""
     known, others = members(folder)
-    refused = 0
+    tally = FolderTally(folder)
+    tally.left(others)
     for file in known:
+        form = SUITE
         try:
-            await _import_one(engine, file, name, common)
+            form = name or getattr(format_of(file, None), "name", SUITE)
+            saved = await _import_one(engine, file, name, common, told=len(known) <= EACH_UP_TO)
+            tally.took(form, new=saved.new, changed=saved.changed, unchanged=saved.unchanged)
         except BadInputError as error:
-            refused += 1
+            tally.refused[form] += 1
             tell(f"refused: {error.message}\n", aside=True)
-    total = f"{folder}: {len(known) - refused} files taken in, {refused} refused, {others} of an unsupported format"
     if common.json:
-        say({"folder": str(folder), "taken": len(known) - refused, "refused": refused, "others": others})
+        say(tally.wire())
     else:
-        tell(total + "\n")
-    return refused
+        tell("".join(f"{line}\n" for line in tally.lines()))
+    return tally.refused.total()
 
 
 def _say(

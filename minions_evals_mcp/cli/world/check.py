@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -13,7 +14,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import minute
 from minions_evals_mcp.domain.worlds import STARTED, WorldServer
 from minions_evals_mcp.report.plain import printable
-from minions_evals_mcp.world.sessions import tape_of
+from minions_evals_mcp.world.sessions import new_session, tape_of
 
 CHANGED = 1
 
@@ -56,11 +57,15 @@ async def _changed(found: FoundWorld) -> dict[str, list[str]]:
     """How the tools of the recorded servers have changed, by the server."""
     from minions_evals_mcp.world.passing import changed_tools  # noqa: PLC0415  the MCP SDK, which only this needs
 
-    return {
-        name: await changed_tools(name, server, found.base, tape_of(server, found.base).head, clock=found.clock)
-        for name, server in found.record.fields.servers.items()
-        if server.mode == "replay" and server.run
-    }
+    session = new_session(found.record.fields, found.base, clock=found.clock)
+    try:
+        return {
+            name: await changed_tools(name, server, session, tape_of(server, found.base).head)
+            for name, server in found.record.fields.servers.items()
+            if server.mode == "replay" and server.run
+        }
+    finally:
+        shutil.rmtree(session.folder, ignore_errors=True)
 
 
 def _told(name: str, seen: Json) -> list[str]:

@@ -25,6 +25,9 @@ class FailureWords:
     """Whether a line on it shows the cause even where that quotes no step."""
 
 
+TALK_CAUSE = "the talk did not end as its checks ask"
+"""What is said of a talk with a user that failed: its last answer may be right, and what was done is not."""
+
 FAILURE_TYPES: dict[FailureType, FailureWords] = {
     "timeout": FailureWords(
         meaning="it ran out of time",

@@ -19,6 +19,7 @@ from minions_evals_mcp.engine.jobs import get_job, set_state, working_on
 from minions_evals_mcp.engine.run.pipeline import Progress, Switch
 from minions_evals_mcp.engine.run.run_benchmark import Started, silent
 from minions_evals_mcp.errors import ConflictError, StoppedError, ungrouped
+from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.store import branches, jobs
 from minions_evals_mcp.store.jobs import Job
@@ -87,6 +88,7 @@ async def _finish(engine: Engine, job: Job, request: AbTestRequest, plan: AbTest
         job = await get_job(engine, job.id)  # another process may have ended it before the lock fell to us
         if job.state != "completed":
             await prepare(engine, plan.cases[0])
+            await engine.models.ready(ModelRef(one.fields.provider, one.fields.model) for one in plan.branches)
             await _carry_on(engine, job, request, plan, progress)
         return await get_job(engine, job.id)
 

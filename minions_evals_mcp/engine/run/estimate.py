@@ -40,6 +40,7 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.targets.live import MAX_TOKENS as TARGET_TOKENS
 from minions_evals_mcp.targets.live import ModelTarget, Target
+from minions_evals_mcp.targets.tool_loop import MAX_REPLIES
 
 OUTPUT_CHARACTERS = 4_000
 """An output is taken to be so long: it is not there yet, or not looked at."""
@@ -103,7 +104,9 @@ async def _estimate(engine: Engine, request: RunRequest, case_ids: Sequence[str]
     target = planning.target_for(engine, request, plan.versions, budget)
     await planning.vet_prompts(engine, request, plan, target, sealed=sealed)
     longest = max((len(to_json(version.wire())) for version in plan.versions.recorded()), default=0)
-    works = _Works(engine, request, judging, plan.versions, target is not None, longest, sealed)
+    works = _Works(
+        engine, request, judging, plan.versions, target is not None, longest, sealed, isinstance(target, ModelTarget)
+    )
     total = _Work()
     for at in range(0, len(plan.case_ids), planning.PAGE):
         page = plan.case_ids[at : at + planning.PAGE]
@@ -133,7 +136,7 @@ async def _cases(engine: Engine, request: RunRequest, kind: Literal["test-case",
 
 
 def _page_work(db: Db, *, works: _Works, page: Sequence[str], plan: planning.RunPlan) -> list[_Work]:
-    return works.of(db, measures(db, page, plan.rubrics))
+    return works.of(db, measures(db, page, plan.rubrics, world=works.request.world))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,8 @@ class _Works:
     has_target: bool
     version_characters: int
     sealed: bool
+    asks_model: bool = False
+    """Whether the target is a model: in a world it is asked again after each call of a tool, up to a limit."""
 
     def of(self, db: Db, cases: Sequence[Measure]) -> list[_Work]:
         """The work of each case."""
@@ -161,6 +166,7 @@ class _Works:
         if not self.has_target:
             return _Work(absent, judge)
         turns = 1 if case.case.fields.conversation is None else case.case.fields.conversation.most_turns
+        turns *= MAX_REPLIES if self.asks_model and case.world is not None else 1
         each = (
             characters + self.version_characters + (turns - 1) * OUTPUT_CHARACTERS // 2
         )  # the mean of a growing conversation

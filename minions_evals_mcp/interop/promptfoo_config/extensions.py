@@ -12,7 +12,6 @@ from datetime import datetime
 from pathlib import Path
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.config_eval.evaluation import Column, Evaluation, EvaluationHooks
 from minions_evals_mcp.engine.config_eval.filling import with_metrics
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
@@ -25,6 +24,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import test_nodes
 from minions_evals_mcp.interop.promptfoo_results import results_json
 from minions_evals_mcp.next_steps import argument
+from minions_evals_mcp.targets.code_files import files_digest
 from minions_evals_mcp.targets.hooks import BeforeEach, Hook, HookedTest, HookError, Hooks
 
 TRUSTED = f"hooks run only with {argument('trust_code')}"
@@ -58,7 +58,8 @@ def _hook(node: Node, refusals: Refusals) -> Hook | None:
         refusals.add(node, f"{file}: {'TypeScript is not run; write it as JavaScript' if typed else TRUSTED}")
         return None
     path = named_file(node, file)
-    return Hook(path, function, text_digest(read_text(path)))
+    read_text(path)  # one that cannot be read is refused here
+    return Hook(path, function, files_digest([path], node.source.base.resolve()))
 
 
 def told_suite(

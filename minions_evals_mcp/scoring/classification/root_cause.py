@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES, FailureType
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES, TALK_CAUSE, FailureType
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import is_truncated
@@ -74,6 +74,7 @@ def _without_log(failed: FailedOutput, failure_type: FailureType, signals: Seque
         case "timeout":
             return f"{cause}{_slowest(failed.tool_calls)}"
         case "wrong-output":
+            cause = TALK_CAUSE if failed.is_talk else cause
             return "the agent gave no answer" if failed.is_empty else _of_own_checks(failed) or cause
         case _:
             return f"{cause}{first}"

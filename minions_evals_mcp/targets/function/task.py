@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -26,6 +27,8 @@ from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.next_steps import argument
+from minions_evals_mcp.targets.code_files import files_digest, is_own
+from minions_evals_mcp.targets.fresh_code import forget_edited
 from minions_evals_mcp.targets.function.output import observed
 from minions_evals_mcp.targets.function.spans import watch_spans
 from minions_evals_mcp.targets.function.streams import collected
@@ -322,15 +325,16 @@ def task_of(function: Callable[..., object], evaluation: str, *, deadline_s: flo
 def python_target(ref: str, *, deadline_s: float, width: int) -> FunctionTask:
     """The target that `module:function` names, called as `evaluate` calls it, `width` at once.
 
-    Raises `BadInputError` where there is none. Its code is the user's to version: it is told of no prompt version, and its
-    digest is that of its name.
+    Raises `BadInputError` where there is none. It is told of no prompt version. Its identity is its name with the digest of
+    its module, of what that imports from the project, and of the data that these name.
     """
     module_name, _, attribute = ref.partition(":")
     beside = str(Path.cwd())
     if beside not in sys.path:  # a program started by its name does not look in the current folder
         sys.path.insert(0, beside)
     try:
-        function = getattr(importlib.import_module(module_name), attribute)
+        module = _current(importlib.import_module(module_name))
+        function = getattr(module, attribute)
     except Exception as error:  # noqa: BLE001  a user's module may raise anything while it is loaded
         raise BadInputError(
             f"{argument('target')} python:{ref} cannot be loaded: {error}.",
@@ -340,7 +344,26 @@ def python_target(ref: str, *, deadline_s: float, width: int) -> FunctionTask:
         raise BadInputError(f"{argument('target')} python:{ref} is no function.")
     watch_spans()
     name = f"python:{ref}"
-    return FunctionTask(function, {"target": "python", "name": name}, name, name, deadline_s, width)
+    place = _place(module)
+    code = "" if place is None else files_digest([place[0]], place[1])
+    identity: Json = {"target": "python", "name": name, **({"code": code} if code else {})}
+    return FunctionTask(function, identity, name, name, deadline_s, width)
+
+
+def _current(module: ModuleType) -> ModuleType:
+    """The module as its files are now: this process may have loaded it before an edit."""
+    place = _place(module)
+    return importlib.import_module(module.__name__) if place is not None and forget_edited(*place) else module
+
+
+def _place(module: ModuleType) -> tuple[Path, Path] | None:
+    """The module's file, and the folder that its name is looked up in; None where it is not the user's own."""
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or not is_own(file):
+        return None
+    path = Path(file).resolve()
+    depth = module.__name__.count(".") + (path.name == "__init__.py")
+    return path, path.parents[min(depth, len(path.parents) - 1)]
 
 
 def function_name(function: object) -> str:

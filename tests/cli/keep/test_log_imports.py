@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import cast
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.cli.keep.folder_imports import EACH_UP_TO
 from tests.shared.cli.terminal import Ended, Terminal
 from tests.shared.interop.makers import INSPECT_HEADER, Json, inspect_archive, inspect_sample, written
 from tests.shared.interop.session_shapes import codex_rollout, plan
@@ -114,12 +116,35 @@ def test_a_folder_stands_for_the_files_in_it_that_can_be_read(at: Terminal) -> N
     assert whole.code == 0
     assert [(row["format"], row["outputs"]) for row in files] == [("codex", 1), ("codex", 1)]
     assert (total["taken"], total["refused"], total["others"]) == (2, 0, 1)
+    figures = {name: sum(cast("int", row[name]) for row in files) for name in ("new", "changed", "unchanged")}
+    assert total["formats"] == {"codex": {"taken": 2, "refused": 0, **figures}}
+    assert figures["new"] > 0
+    assert total["notRead"] == {".txt": 1}
     (sessions / "c.jsonl").write_text('{"type": "session_meta", "payload": {"id": "x"}\n{"type":')
     again = at.run("import", "sessions")
     assert again.code == 1
     assert "refused: sessions/2026/c.jsonl:1" in again.err
     assert "sessions: 2 files taken in, 1 refused, 1 of an unsupported format" in again.out
-    assert [line for line in again.out.splitlines() if " new, " in line and ": 0 new" not in line] == []
+    assert "  codex: 2 files, 0 new, 0 changed, " in again.out
+    assert "  refused: 1 codex\n  not read: 1 .txt\n" in again.out
+    assert [line for line in again.out.splitlines() if " new, " in line and " 0 new" not in line] == []
+
+
+def test_many_files_have_one_summary_and_those_with_a_note_their_own_lines(at: Terminal) -> None:
+    folder = at.folder / "many"
+    folder.mkdir()
+    for number in range(EACH_UP_TO + 1):
+        case = {"id": f"c{number}", "type": "test-case", "fields": {"name": "n", "inputs": {"q": str(number)}}}
+        (folder / f"{number}.jsonl").write_text(json.dumps(case))
+    for name in ("a.PNG", "b.png", "LICENSE"):
+        (folder / name).write_text("x")
+    ended = at.run("import", "many")
+    assert ended.code == 0
+    assert ended.out.splitlines() == [
+        f"many: {EACH_UP_TO + 1} files taken in, 0 refused, 3 of an unsupported format",
+        f"  suite: {EACH_UP_TO + 1} files, {EACH_UP_TO + 1} new, 0 changed, 0 unchanged",
+        "  not read: 2 .png, 1 without an extension",
+    ]
 
 
 def test_a_folder_in_which_nothing_can_be_read_is_refused(at: Terminal) -> None:

@@ -17,6 +17,10 @@ from minions_evals_mcp.errors import (
     BadInputError,
     NotFoundError,
 )
+from minions_evals_mcp.models.client import ModelClient
+from minions_evals_mcp.models.late_client import LateClient
+from minions_evals_mcp.models.replies import Reply
+from minions_evals_mcp.models.request import ModelRequest
 from tests.shared.engine.ab_workshop import (
     ANSWER,
     ANTHROPIC,
@@ -94,6 +98,28 @@ async def test_a_case_without_a_prompt_sends_its_input_and_has_no_version(lab: E
     assert '"I am happy"' in server.last_body.decode()
     with pytest.raises(BadInputError, match="of which prompt is not known"):
         await ab(lab, prompt_version=1)
+
+
+async def test_no_client_is_made_beside_a_measured_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    make, complete = LateClient._ready, LateClient.complete  # pyright: ignore[reportPrivateUsage]  the costly step
+
+    def making(late: LateClient) -> ModelClient:
+        time.sleep(0.1)
+        events.append("made")
+        return make(late)
+
+    async def asking(late: LateClient, request: ModelRequest, *, deadline_s: float) -> Reply:
+        events.append("asked")
+        return await complete(late, request, deadline_s=deadline_s)
+
+    monkeypatch.setattr(LateClient, "_ready", making)
+    monkeypatch.setattr(LateClient, "complete", asking)
+    async with serving() as server, laboratory(tmp_path, server) as lab:
+        await prepared(lab)
+        await ab(lab)
+    assert sorted(events, reverse=True) == events
+    assert events.count("made") == 2
 
 
 async def test_branches_run_in_parallel(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.classification.classify import classify
-from minions_evals_mcp.scoring.failure_causes import cause_key, suggestion
+from minions_evals_mcp.scoring.failure_causes import cause_key, suggestion, tells_cause
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
 from minions_evals_mcp.scoring.failures.log import NAMED_FROM, Log, chance, most_likely, shape_of
 from minions_evals_mcp.scoring.failures.log.chances import COUNTED, Shape
@@ -293,7 +293,9 @@ def test_in_a_talk_with_a_user_no_step_is_named_and_a_hand_over_is_no_timeout() 
     alone = failed({"q": "Cancel W-7."}, steps, "Cancelled.")
     assert classify(alone).root_cause.startswith("step 2 `cancel`")
     talk = replace(alone, inputs={"q": "Cancel W-7.", "conversation": ["Cancel W-7.", "Yes."]}, is_talk=True)
-    assert classify(talk).root_cause.startswith("No step can be named (in talks with a user")
+    said = classify(talk).root_cause
+    assert said.startswith("No step can be named (in talks with a user")
+    assert not tells_cause(said.partition("; ")[2])
     heard = replace(talk, inputs={"q": "Cancel an order.", "conversation": ["W-9, please.", "mia@mail.org"]})
     assert most_likely(heard, ()) is None, "what the user said later is known, too"
     over = "It is beyond the 24-hour limit. I will transfer you to a human agent. Please hold on for a moment."
