@@ -129,6 +129,16 @@ async def test_the_documented_flow_of_test_cases_runs_as_it_stands(tmp_path: Pat
         assert (await api.ask("DeleteTestCase", id=made["id"])) == {"deleteTestCase": True}
 
 
+async def test_a_mutation_that_is_refused_changes_nothing(tmp_path: Path) -> None:
+    async with served(tmp_path) as api:
+        await save(
+            api.engine, minion("lone", "test-case", name="lone", inputs={"q": "x"}, expectedOutputs={"output": "yes"})
+        )
+        with pytest.raises(TransportQueryError, match="belongs to no prompt"):
+            await api.ask("UpdateExpectedOutput", testCaseId="lone", output="no")
+        assert (await history.test_case(api.engine, "lone")).expected_output == "yes"
+
+
 async def test_an_update_leaves_alone_what_it_does_not_name(tmp_path: Path) -> None:
     async with served(tmp_path) as api:
         made = (await api.ask("CreateTestCase", input=case_input("Happy")))["createTestCase"]
