@@ -12,6 +12,8 @@ from minions_evals_mcp.errors import BadInputError
 
 MOST = 64 << 20
 """So many bytes may one file have that is read whole; what is larger comes as JSON lines, which are read one by one."""
+STORE = b"SQLite format 3\0"
+"""The beginning of every store."""
 
 
 def read_bytes(path: Path, *, most: int = MOST) -> bytes:
@@ -47,3 +49,16 @@ def _vet(path: Path, file: IO[bytes]) -> None:
     mode = os.fstat(file.fileno()).st_mode
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         raise BadInputError(f"{path} is a device, and no file to be read.", remedy="Name a file.")
+
+
+def vet_no_store(out: Path) -> None:
+    """Refuses to write a report, an export or a table over a store, whatever its name is."""
+    if not out.is_file():  # a pipe is not read
+        return
+    try:
+        with out.open("rb") as file:
+            holds = file.read(len(STORE)) == STORE
+    except OSError:  # writing says why not
+        return
+    if holds:
+        raise BadInputError(f"{out} holds a store, which is not overwritten.", remedy="Choose another name.")

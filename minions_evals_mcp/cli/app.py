@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from importlib import import_module
@@ -10,10 +11,11 @@ from minions_evals_mcp.cli.commands import COMMANDS
 from minions_evals_mcp.cli.helping import told_whole
 from minions_evals_mcp.cli.telling import command_of, error_rendered, going_on, tell
 from minions_evals_mcp.crashes import EXIT_CODE, run_out
-from minions_evals_mcp.errors import EvalsError, ungrouped
+from minions_evals_mcp.errors import BadInputError, EvalsError, ungrouped
 from minions_evals_mcp.report.plain import printable
 
 INTERRUPTED = 130
+SHOWN = 60
 OF_A_FILE = frozenset({"score", "pick"})
 """Commands that take a file: with that alone and no option there is nothing for cyclopts to read, a fourth of their start."""
 
@@ -34,6 +36,12 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone: nobody is left to tell
         sys.exit(0)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        named = f"{str(error.filename)[:SHOWN]}…"
+        refused = BadInputError(f"{named} is too long for the name of a file.", remedy="Name a file that is there.")
+        sys.exit(tell_error(refused, as_json="--json" in arguments))
     sys.exit(code if isinstance(code, int) else 0)
 
 

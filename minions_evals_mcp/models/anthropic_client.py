@@ -14,14 +14,12 @@ from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retr
 from minions_evals_mcp.models.departure import departed_at, departures_of
 from minions_evals_mcp.models.faults import (
     AttemptFault,
-    fault_of_connection,
     fault_of_event,
-    fault_of_status,
     malformed,
 )
 from minions_evals_mcp.models.prepared import Prepared
 from minions_evals_mcp.models.replies import Answered, Completion, RefusedReply, TokenUsage, Truncated
-from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
+from minions_evals_mcp.models.reply_limits import reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import read_reply
 
@@ -140,7 +138,6 @@ class AnthropicClient(RetriedClient):
         import anthropic  # noqa: PLC0415 - 0.9 s: imported at first use
 
         self.provider = connection.provider
-        self._errors = anthropic
         web = departures_of(anthropic.DefaultAioHttpClient)(
             event_hooks=reply_hooks(connection.reply_bytes), verify=trusted_certificates(trust_env=True)
         )
@@ -153,7 +150,6 @@ class AnthropicClient(RetriedClient):
             http_client=web,
         )
         self._messages = Prepared(web, self._sdk.base_url, "/v1/messages", self._sdk.default_headers)
-        self._stream = self._sdk.messages.with_streaming_response.create
         self._retrying = Retrying(connection, self._attempt)
 
     async def aclose(self) -> None:
@@ -164,22 +160,10 @@ class AnthropicClient(RetriedClient):
         if not request.stream:
             content = await self._messages.post({**messages_body(request), **messages_extra(request)})
             return content if isinstance(content, AttemptFault) else read_message(content)
-        try:
-            return await self._streamed(request)
-        except self._errors.APIStatusError as error:
-            return fault_of_status(error.status_code, error.response.headers, error.response.text)
-        except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
-            return fault_of_connection(error)
-
-    async def _streamed(self, request: ModelRequest) -> Answered | AttemptFault:
-        async with self._stream(
-            model=request.model,
-            max_tokens=request.max_tokens,
-            messages=[{"role": "user", "content": request.user}],
-            extra_body=messages_extra(request),
-            stream=True,
-        ) as response:
-            return await read_reply(response.http_response, _Gathered(), whole=read_message, sent_at=departed_at())
+        streamed: Json = {**messages_body(request), **messages_extra(request), "stream": True}
+        return await self._messages.streamed(
+            streamed, lambda response: read_reply(response, _Gathered(), whole=read_message, sent_at=departed_at())
+        )
 
 
 def messages_body(request: ModelRequest) -> Json:

@@ -14,15 +14,13 @@ from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retr
 from minions_evals_mcp.models.departure import departed_at, departures_of
 from minions_evals_mcp.models.faults import (
     AttemptFault,
-    fault_of_connection,
     fault_of_event,
-    fault_of_status,
     malformed,
 )
 from minions_evals_mcp.models.negotiation import Negotiation
 from minions_evals_mcp.models.prepared import Prepared
 from minions_evals_mcp.models.replies import Answered, Completion, RefusedReply, TokenUsage, Truncated
-from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
+from minions_evals_mcp.models.reply_limits import reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.responses import RESPONSES, read_response, responses_body
 from minions_evals_mcp.models.streaming import read_reply
@@ -177,15 +175,11 @@ class OpenAIClient(RetriedClient):
     def __init__(self, connection: ModelConnection) -> None:
         web = open_web(connection)
         self._sdk = open_sdk(connection, web)
-        import openai  # noqa: PLC0415 - slow: imported at first use
-
         self.provider = connection.provider
-        self._errors = openai
         address = self._sdk.base_url
         headers = {"Authorization": f"Bearer {connection.api_key}", **self._sdk.default_headers}
         self._chats = Prepared(web, address, "/chat/completions", headers)
         self._responses = Prepared(web, address, "/responses", headers)
-        self._stream = self._sdk.chat.completions.with_streaming_response.create
         self._retrying = Retrying(connection, self._attempt, Negotiation(token_limit_names(connection.base_url)))
 
     async def aclose(self) -> None:
@@ -202,22 +196,11 @@ class OpenAIClient(RetriedClient):
         if not request.stream:
             content = await self._chats.post({**chat_body(request), **chat_extra(request, self._limits(request))})
             return content if isinstance(content, AttemptFault) else read_chat(content)
-        try:
-            return await self._streamed(request)
-        except self._errors.APIStatusError as error:
-            return fault_of_status(error.status_code, error.response.headers, error.response.text)
-        except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
-            return fault_of_connection(error)
-
-    async def _streamed(self, request: ModelRequest) -> Answered | AttemptFault:
-        async with self._stream(
-            model=request.model,
-            messages=[{"role": "user", "content": request.user}],
-            extra_body=chat_extra(request, self._limits(request)),
-            stream=True,
-            stream_options={"include_usage": True},
-        ) as response:
-            return await read_reply(response.http_response, _Gathered(), whole=read_chat, sent_at=departed_at())
+        body = {**chat_body(request), **chat_extra(request, self._limits(request))}
+        streamed: Json = {**body, "stream": True, "stream_options": {"include_usage": True}}
+        return await self._chats.streamed(
+            streamed, lambda response: read_reply(response, _Gathered(), whole=read_chat, sent_at=departed_at())
+        )
 
 
 def token_limit_names(base_url: str) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ An SDK works its headers and options out anew for each call, which takes longer 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic_core import to_json
 
@@ -16,6 +16,7 @@ from minions_evals_mcp.models.faults import AttemptFault, fault_of_status, fault
 if TYPE_CHECKING:
     import httpx2
 
+Told = TypeVar("Told")
 NO_LIMIT = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"))}
 """The deadline stands around the whole call."""
 
@@ -44,6 +45,22 @@ class Prepared:
         if not response.is_success:
             return fault_of_status(response.status_code, response.headers, response.text)
         return response.content
+
+    async def streamed(self, body: Json, read: Callable[[httpx2.Response], Awaitable[Told]]) -> Told | AttemptFault:
+        """Returns what `read` makes of a 2xx whose body is still on its way, or what went wrong before."""
+        request = self._request(to_json(body, inf_nan_mode="constants"))
+        try:
+            response = await self._web.send(request, stream=True)
+            if not response.is_success:
+                await response.aread()
+        except Exception as error:  # noqa: BLE001  as above
+            return fault_of_transport(error)
+        try:
+            if not response.is_success:
+                return fault_of_status(response.status_code, response.headers, response.text)
+            return await read(response)
+        finally:
+            await response.aclose()
 
     def _request(self, content: bytes) -> httpx2.Request:
         """Given a stream, a request takes its headers as they are; given its content, it would work them out once more."""

@@ -6,11 +6,13 @@ import secrets
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from minions_evals_mcp.bounded_files import vet_no_store
 from minions_evals_mcp.errors import BadInputError
 
 
 async def written(out: Path, pieces: AsyncIterator[str]) -> int:
     """The file's size in bytes, once it stands there whole: nobody ever reads half a report."""
+    vet_no_store(out)
     part = out.with_name(f".{out.name[:40]}.{secrets.token_hex(4)}")
     try:
         try:

@@ -28,6 +28,8 @@ TAKEN = frozenset(
 )
 """The events of a turn; another one begins none."""
 FORM = "otel-logs"
+NANOS_DIGITS = 19
+"""More no moment has that a store can hold."""
 EDITING = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit", "replace", "write_file", "apply_patch"))
 """The tools that change a file."""
 PROVIDERS = {"claude-code": "anthropic", "codex": "openai", "gemini-cli": "google"}
@@ -143,8 +145,7 @@ def _content(record: Json, name: str, fields: Json) -> ContentEvent | None:
     if name not in CONTENT or not trace_id or not span_id:
         return None
     nanos = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
-    at = int(nanos) if isinstance(nanos, str | int) and str(nanos).isdecimal() else 0
-    return ContentEvent(trace_id, span_id, name, at, fields, plain(obj(record.get("body"))))
+    return ContentEvent(trace_id, span_id, name, _nanoseconds(nanos), fields, plain(obj(record.get("body"))))
 
 
 def _ids(record: Json) -> tuple[str, str]:
@@ -167,7 +168,13 @@ def _event(about: Json, record: Json, whole: str, fields: Json) -> LogEvent | No
 
 def _moment(record: Json) -> JsonValue:
     nanos = record.get("timeUnixNano", record.get("observedTimeUnixNano"))
-    return int(nanos) // 1_000_000 if isinstance(nanos, str | int) and str(nanos).isdecimal() and int(nanos) else None
+    return _nanoseconds(nanos) // 1_000_000 or None
+
+
+def _nanoseconds(said: JsonValue) -> int:
+    """The moment that a record tells, in nanoseconds since 1970; 0 where it tells none."""
+    text = str(said) if isinstance(said, str | int) else ""
+    return int(text) if len(text) <= NANOS_DIGITS and text.isdecimal() else 0
 
 
 def take_event(session: Session, event: LogEvent) -> None:

@@ -69,6 +69,7 @@ async def back_up(path: Path, target: Path) -> Copied:
 
 
 def _copy(db: Db, half: Path) -> None:
+    os.close(os.open(half, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # its owner's only, as the store is
     db.execute("PRAGMA query_only = OFF")  # it forbids the copy too; the file itself is open for reading only
     db.execute("VACUUM INTO ?", (str(half),))
 

@@ -47,7 +47,7 @@ async def test_annotations_are_those_of_this_start(tmp_path: Path) -> None:
     with anyio.fail_after(HANG_S):
         plain = await tools_at(tmp_path)
         keyed = await tools_at(tmp_path, ANTHROPIC_API_KEY="key")
-    reaching = {"run_test_case", "run_benchmark", "compare_prompt_versions", "try_version", "run_ab_test"}
+    reaching = {"run_test_case", "run_benchmark", "compare_prompt_versions", "try_version", "run_ab_test", "label_user"}
     assert not [name for name, tool in plain.items() if tool.annotations and tool.annotations.open_world_hint]
     assert {name for name, tool in keyed.items() if tool.annotations and tool.annotations.open_world_hint} == reaching
     for tools in (plain, keyed):

@@ -12,6 +12,7 @@ from typing import IO, Annotated
 
 from cyclopts import Parameter, validators
 
+from minions_evals_mcp.bounded_files import vet_no_store
 from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.agreeing import vet_config
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
@@ -108,6 +109,7 @@ def _took(cases: IO[str] | None, fixable: list[CaseAudit], case_audit: CaseAudit
 
 
 def _write(path: Path, diff: str, nothing: str) -> None:
+    vet_no_store(path)
     try:
         path.write_text(diff, "utf-8")
     except OSError as error:

@@ -10,6 +10,7 @@ import anyio
 from cyclopts import Parameter
 from pydantic_core import to_json
 
+from minions_evals_mcp.bounded_files import vet_no_store
 from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.agreeing import resources_of_target, vet_consent
 from minions_evals_mcp.cli.run.gates import BROKEN, GATE, unscored
@@ -134,6 +135,7 @@ def _target(subject: str, options: RunOptions) -> CommandSettings:
 async def _write(engine: Engine, skill: str | None, result: operation.Lifted, path: Path) -> None:
     from minions_evals_mcp.report.lifts import benchmark_json  # noqa: PLC0415  rich is imported where a person looks
 
+    vet_no_store(path)
     units = await operation.units(engine, result)
     at = iso(engine.clock()) if result.comparison is None else result.comparison.compared_at
     wire = benchmark_json(result, units, skill=skill, at=at)

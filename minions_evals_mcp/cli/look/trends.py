@@ -10,6 +10,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.operations import detect_trend as operation
 from minions_evals_mcp.operations.ids import whole_id
+from minions_evals_mcp.operations.table import offered_as
 from minions_evals_mcp.presentation.verdict_words import compared_words, judged_instead, trend_heading
 from minions_evals_mcp.report.plain import printable
 
@@ -57,7 +58,8 @@ async def what_changed(
         Leave out runs before this day (or moment, UTC unless it says otherwise).
     """
     async with session(common) as engine:
-        request = operation.Request(benchmark_id=await whole_id(engine, id, "benchmark"), since=since)
+        given = GivenOptions(offered_as("cli", "trend"), {"since": since})
+        request = given.request(operation.Request, benchmark_id=await whole_id(engine, id, "benchmark"))
         changes = await operation.changes(engine, request)
     return reply(common, changes, _change_lines(changes))
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from cyclopts import Parameter
 
+from minions_evals_mcp.bounded_files import vet_no_store
 from minions_evals_mcp.cli.run.agreeing import vet_config
 from minions_evals_mcp.cli.run.eval_options import branch_here, narrowed, variables_given
 from minions_evals_mcp.cli.run.gates import BROKEN, GATE, gate_failed, undecided
@@ -298,6 +299,7 @@ def _whole_code(matrix: Matrix, evaluation: Evaluation) -> int:
 
 
 def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:
+    vet_no_store(path)
     text = _written(path.suffix.lower(), matrix, evaluation)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from pathlib import Path
 
+from minions_evals_mcp.bounded_files import vet_no_store
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.interop.log_exports.evaluation_events import evaluation_events
 from minions_evals_mcp.interop.log_exports.every_eval_ever import rows_file, write_every_eval_ever
@@ -29,6 +30,7 @@ NAMES = (*TEXTS, EVERY_EVAL_EVER, JUNIT, PARQUET)
 async def write_export(export: Export, form: str, out: Path, *, now: datetime) -> list[Path]:
     """Writes the files of that format; nobody ever reads half of one. Raises `UnsupportedError` for another name."""
     vet_format(form)
+    vet_no_store(out)
     part = out.with_name(f".{out.name[:40]}.{secrets.token_hex(4)}")
     lines = rows_file(out)
     lines_part = lines.with_name(f".{lines.name[:40]}.{secrets.token_hex(4)}")

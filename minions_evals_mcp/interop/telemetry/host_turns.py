@@ -12,6 +12,7 @@ from minions_evals_mcp.interop.logs.session_run import session_run
 from minions_evals_mcp.interop.spans import Span
 from minions_evals_mcp.interop.telemetry.host_spans import CLAUDE, INTERACTION, MILLI, fill, host_of, prompt_of, root_of
 from minions_evals_mcp.interop.telemetry.settled import Settled
+from minions_evals_mcp.sessions.conversation import number
 from minions_evals_mcp.sessions.session import Session
 from minions_evals_mcp.sessions.telemetry import FORM, PROVIDERS, TAKEN, LogEvent, take_event
 
@@ -270,4 +271,4 @@ def _moment(part: _Part) -> float:
             return datetime.fromisoformat(at).timestamp() * 1000
         except ValueError:
             return 0.0
-    return float(at) if isinstance(at, int | float) else 0.0
+    return number(at) or 0.0

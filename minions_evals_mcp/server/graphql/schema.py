@@ -196,7 +196,9 @@ class Mutation:
     async def update_expected_output(
         self, info: Info, test_case_id: strawberry.ID, output: str
     ) -> history.TestCaseSummary:
-        updated = await update_expected_output(await _writable(info), test_case_id, output, by=TRIGGERED_BY)
+        engine = await _writable(info)
+        cases.of_prompt(await history.test_case(engine, test_case_id))  # what cannot be answered is not done
+        updated = await update_expected_output(engine, test_case_id, output, by=TRIGGERED_BY)
         return cases.of_prompt(updated)
 
     @strawberry.mutation(description="Makes a branch of a test case; at most five.", graphql_type=ab.TestBranch)

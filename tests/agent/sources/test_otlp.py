@@ -259,3 +259,19 @@ async def test_a_count_beyond_every_number_is_no_count(value: str, engine: Engin
         assert huge != said
         assert (await posted(huge.encode(), JSON, intake=intake, path="/v1/logs")).status_code in {200, 400}
         intake.whole()
+
+
+@pytest.mark.parametrize(
+    "moment", ["9" * 400, '"' + "9" * 5000 + '"', '"' + "9" * 19 + '"', "1e308", '"never"', "{}", "null"]
+)
+async def test_a_moment_that_is_none_breaks_no_turn(moment: str, engine: Engine) -> None:
+    said = json.dumps(claude_logs(plan(1))[0])
+    for place, into in (
+        (r'("event.timestamp", "value": )\{[^}]*\}', f'{{"intValue": {moment}}}'),
+        (r'("event.sequence", "value": )\{[^}]*\}', f'{{"stringValue": {moment}}}'),
+        (r'("timeUnixNano": )"[^"]*"', moment),
+    ):
+        intake = intake_on(engine)
+        spoilt = re.sub(place, rf"\g<1>{into}", said)
+        assert (await posted(spoilt.encode(), JSON, intake=intake, path="/v1/logs")).status_code in {200, 400}
+        intake.whole()

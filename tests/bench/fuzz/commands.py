@@ -39,8 +39,8 @@ CONFIG = (
     "  - {type: javascript, value: output.length > 1}\n"
 )
 PROJECT = (
-    'store = "evals.db"\nsuites = ["suite.jsonl"]\nbenchmark = "b"\ntarget = "command:cat"\njudge = "llm"\n'
-    '[thresholds]\nmin-score = 0.5\nfail-on-regression = true\n[caps]\nmax-cost-usd = 1.0\n[retention]\noutputs = "90d"\n'
+    'store = "evals.db"\nsuites = ["suite.jsonl"]\ntarget = "command:cat"\njudge = "llm"\n'
+    "[thresholds]\nmin-score = 0.5\nfail-on-regression = true\n[caps]\nmax-cost-usd = 1.0\n[retention]\noutputs = 90\n"
 )
 DOTENV = "OPENAI_API_KEY=x\nexport A='b'\n# note\nB=\"c\\n\"\n"
 READERS: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
