@@ -57,6 +57,11 @@ def write_events(db: Db, rows: Iterable[EventRow], *, at: datetime) -> None:
     insert_rows(db, "event (at, type, subject_type, subject_id, detail)", ((moment, *row) for row in rows))
 
 
+def last_event(db: Db) -> int:
+    """The number of the newest event; 0 before any."""
+    return db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
+
+
 def newest(db: Db, kind: str, subject_id: str) -> Json | None:
     """Returns what the newest event of that type about the subject says."""
     row = db.execute(

@@ -80,7 +80,7 @@ def _pages(engine: Engine, served: Sequence[Route], people: SignedIn, start: Sta
     app.state.engine = engine
     app.state.start = start
     app.state.runs = {}
-    app.state.kept = ReadingCache()
+    app.state.kept, app.state.kept_facts = ReadingCache(), ReadingCache(until_event=True)
     app.state.signed_in = people
     return app
 

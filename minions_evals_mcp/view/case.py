@@ -12,9 +12,10 @@ from minions_evals_mcp.engine.answers.pages.case_page import read_case_page
 from minions_evals_mcp.engine.answers.run_outline import read_run_outline
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
-from minions_evals_mcp.store.queries.pages import case_strip, run_cases
-from minions_evals_mcp.store.queries.pages.run_cases import AmongCases
+from minions_evals_mcp.store.queries.pages import case_strip
 from minions_evals_mcp.store.queries.report_units import Place
+from minions_evals_mcp.view.case_index import AmongCases, among_cases, listed
+from minions_evals_mcp.view.overview import IN_PROGRESS
 from minions_evals_mcp.view.parameters import engine_of, named, required, signed_in
 from minions_evals_mcp.view.rendering import rendered
 from minions_evals_mcp.view.run import case_query
@@ -46,9 +47,7 @@ async def _among(request: Request, place: Place) -> AmongCases | None:
     """The position of the case in the list that the reader came from."""
     outline = await read_run_outline(engine_of(request), required(request, "run"), tags=0)
     filters, _ = case_query(request)
-    return await engine_of(request).store.read(
-        partial(run_cases.among, run_id=outline.run_id, filters=filters, place=place, before=outline.before)
-    )
+    return among_cases(await listed(request, outline, filters, live=outline.state in IN_PROGRESS), place)
 
 
 async def trajectory(request: Request) -> Response:

@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 from starlette.requests import Request
 
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.store.events import last_event
 from minions_evals_mcp.view.parameters import engine_of
 
 T = TypeVar("T")
@@ -22,11 +23,13 @@ class ReadingCache:
     """The answers that were made while the store stood at `version`; a commit by anybody makes all of them void."""
 
     version: int = -1
+    until_event: bool = False
+    """Only a new fact (an event) makes answers void; a commit without one does not."""
     answers: OrderedDict[Hashable, object] = field(default_factory=OrderedDict[Hashable, object])
 
     async def answer(self, engine: Engine, key: Hashable, make: Callable[[], Awaitable[T]]) -> T:
         """The answer that is held under that key, else what `make` returns."""
-        version = await engine.store.version()
+        version = await (engine.store.read(last_event) if self.until_event else engine.store.version())
         if version != self.version:
             self.version = version
             self.answers.clear()
@@ -39,6 +42,13 @@ class ReadingCache:
             while len(self.answers) > MOST:
                 self.answers.popitem(last=False)
         return made
+
+
+async def cached_while_true(request: Request, what: str, make: Callable[[Engine], Awaitable[T]], *about: Hashable) -> T:
+    """As `cached`, for what only a new fact can change: a commit that says nothing new leaves it as it is."""
+    engine, answers = engine_of(request), request.app.state.kept_facts
+    assert isinstance(answers, ReadingCache)
+    return await answers.answer(engine, (what, *about), lambda: make(engine))
 
 
 async def cached(request: Request, what: str, make: Callable[[Engine], Awaitable[T]], *about: Hashable) -> T:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from minions_evals_mcp.engine.answers import report_data
 from minions_evals_mcp.engine.answers.run_head import RunHead, read_run_head
-from minions_evals_mcp.engine.answers.run_outline import RunOutline, read_run_outline
+from minions_evals_mcp.engine.answers.run_outline import RunOutline, read_run_outline, run_state
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError
@@ -19,9 +19,10 @@ from minions_evals_mcp.report.sentences import run_answer
 from minions_evals_mcp.scoring.score_card import ScoreCard
 from minions_evals_mcp.store.queries.pages import run_cases
 from minions_evals_mcp.store.queries.pages.run_cases import SORTS, CaseFilter
+from minions_evals_mcp.view.case_index import listed
 from minions_evals_mcp.view.overview import IN_PROGRESS
 from minions_evals_mcp.view.parameters import named, page_number, required
-from minions_evals_mcp.view.reading_cache import cached
+from minions_evals_mcp.view.reading_cache import cached, cached_while_true
 from minions_evals_mcp.view.rendering import begun, part, unless_seen
 from minions_evals_mcp.view.runs_again import runs_here
 
@@ -135,26 +136,33 @@ async def _card(engine: Engine, summary: RunSummary) -> ScoreCard | str | None:
 
 
 async def _table(request: Request, ident: str, filters: Asked, number: int) -> str:
-    outline = await cached(request, "outline", partial(read_run_outline, ident=ident, tags=TAGS), ident)
-    make = partial(_cases, outline=outline, case_filter=filters[0], columns=filters[1], number=number)
+    live = await cached(request, "state", partial(run_state, ident=ident), ident) in IN_PROGRESS
+    keep = cached if live else cached_while_true
+    outline = await keep(request, "outline", partial(read_run_outline, ident=ident, tags=TAGS), ident)
+    make = partial(_cases, request=request, outline=outline, case_filter=filters[0], columns=filters[1], number=number)
     return await cached(request, "cases", make, outline.run_id, filters, number)
 
 
 async def _cases(
-    engine: Engine, *, outline: RunOutline, case_filter: CaseFilter, columns: tuple[str, ...], number: int
+    engine: Engine,
+    *,
+    request: Request,
+    outline: RunOutline,
+    case_filter: CaseFilter,
+    columns: tuple[str, ...],
+    number: int,
 ) -> str:
-    lines, fitting = await engine.store.read(
-        partial(
-            run_cases.case_lines, run_id=outline.run_id, filters=case_filter, before=outline.before,
-            skip=(number - 1) * PAGE, limit=PAGE,
-        )
-    )  # fmt: skip
+    places = await listed(request, outline, case_filter, live=outline.state in IN_PROGRESS)
+    shown = places[(number - 1) * PAGE : number * PAGE]
+    lines = await engine.store.read(
+        partial(run_cases.lines_at, run_id=outline.run_id, places=shown, before=outline.before)
+    )
     tried = [line.test_run_id for line in lines if line.test_run_id is not None] if "criteria" in columns else []
     points = await engine.store.read(partial(run_cases.points, test_run_ids=tried)) if tried else {}
     criteria = dict.fromkeys(name for scores in points.values() for name in scores)
     query = _query(outline.run_id, case_filter, columns)
     return part(
         "run_cases", run=outline, cases=lines, asked=case_filter, query=query, here={**query, "page": number},
-        columns=columns, choices=COLUMNS, usual=USUAL, fitting=fitting, points=points,
+        columns=columns, choices=COLUMNS, usual=USUAL, fitting=len(places), points=points,
         criteria=[*criteria][:CRITERIA], page=number, size=PAGE, live=outline.state in IN_PROGRESS,
     )  # fmt: skip

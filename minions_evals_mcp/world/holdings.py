@@ -14,6 +14,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from minions_evals_mcp import bounded_files
 from minions_evals_mcp.confined_paths import (
     confined_path,
     copy_confined,
@@ -227,7 +228,7 @@ class Holdings:
 
     def _catch_up_files(self) -> None:
         written = self._folder / WRITTEN
-        before = int(written.read_text("utf-8")) if written.exists() else 0
+        before = int(bounded_files.read_text(written)) if written.exists() else 0
         lacking = self._earlier[before:]
         for answer in lacking:
             self._write(answer.files)

@@ -12,8 +12,9 @@ from starlette.types import Message, Scope
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.interop.audit.audits import audit
-from minions_evals_mcp.store.queries.pages.run_cases import CaseFilter, case_lines
+from minions_evals_mcp.store.queries.pages.run_cases import holding, lines_at, run_index
 from minions_evals_mcp.view.app import view_app
+from minions_evals_mcp.view.case_index import named
 from tests.shared.report.hostile import NAME, PAYLOADS, hostile_runs
 from tests.shared.view.visitor import HOME, KEYS, visitor, waiting
 from tests.workshop import Json, answer, bench, benchmark, case, config_in, first, fleet, measured, opened, rubric, save
@@ -342,8 +343,8 @@ async def test_a_search_finds_what_id_title_or_output_hold_and_nothing_that_is_k
     await save(engine, [*cases, *(answer(f"{name}@", name, said, inputs={"q": name}) for name, said in SAID.items())])
     await save(engine, [benchmark("b", *SAID)])
     job = await bench(engine, "b")
-    lines, fitting = await engine.store.read(
-        lambda db: case_lines(db, job.id, CaseFilter(text=asked, sort="case"), skip=0, limit=50)
-    )
+    said = await engine.store.read(lambda db: holding(db, job.id, asked))
+    places = said | named(await engine.store.read(lambda db: run_index(db, job.id)), asked)
+    lines = await engine.store.read(lambda db: lines_at(db, job.id, sorted(places)))
 
-    assert ([line.case_id for line in lines], fitting) == (found, len(found))
+    assert sorted(line.case_id for line in lines) == sorted(found)

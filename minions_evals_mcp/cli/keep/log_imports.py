@@ -19,6 +19,7 @@ from minions_evals_mcp.interop.log_formats.unknown_files import found, is_suite,
 from minions_evals_mcp.interop.log_intake.intake import Counted, Taken, read_counted, take_log
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import LONGEST
+from minions_evals_mcp.interop.logs.not_taken import NOT_TAKEN
 from minions_evals_mcp.interop.parsing import ROOTS
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.report.plain import printable
@@ -123,6 +124,7 @@ def explained(file: Path, name: str | None) -> Json:
         "recognizedBy": found(sniff(file)),
         "task": log.task,
         **counted.wire(),
+        "notTaken": {**NOT_TAKEN.get(form.name, {})},
     }
 
 
@@ -143,6 +145,7 @@ def explanation(file: Path, name: str | None) -> str:
     if counted.beside:
         beside = ", ".join(f"{printable(key, 40)} ({number})" for key, number in counted.beside.most_common(20))
         lines.append(f"  not interpreted, kept under extra: {beside}")
+    lines += [f"  not taken: {field} ({why})" for field, why in NOT_TAKEN.get(form.name, {}).items()]
     return "\n".join(lines) + "\n"
 
 

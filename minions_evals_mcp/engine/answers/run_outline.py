@@ -32,6 +32,12 @@ async def read_run_outline(engine: Engine, ident: str, *, tags: int) -> RunOutli
     return await engine.store.read(partial(_outline, run_id=subject.run_id, tags=tags))
 
 
+async def run_state(engine: Engine, ident: str) -> JobState:
+    """The state of the run under that id or key; raises as `find_subject` does."""
+    subject = await find_subject(engine, ident)
+    return (await engine.store.read(partial(kept_job, run_id=subject.run_id))).state
+
+
 def _outline(db: Db, *, run_id: str, tags: int) -> RunOutline:
     job = kept_job(db, run_id)
     previous = run_cases.beside(db, job.id, job.subject_id, whole=WHOLE)[0] if job.kind == "benchmark" else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -26,6 +27,9 @@ from minions_evals_mcp.interop.skill_evals import EVALS, SKILL_FILE, read_evals,
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.workspace import Laid, laid_at
 
+NO_ID = re.compile(r"[^A-Za-z0-9._@-]+")
+"""What stands in the name of a file or folder, and in no id."""
+MAX_STEM = 60
 SKILLS_AT = ".claude/skills"
 PLUGIN_AT = PurePosixPath("plugin")
 """Where in a workspace a plugin is laid."""
@@ -255,5 +259,7 @@ def _skill_in(spec: str | Lay, base: Path) -> str | None:
 
 
 def _stem(subject: str) -> str:
+    """The name of what is tried, as ids take it: of `.` it is the folder's, which the path does not say."""
     path = Path(subject)
-    return path.stem if path.exists() else subject.rpartition("/")[2]
+    name = path.resolve().stem if path.exists() else subject.rstrip("/").rpartition("/")[2]
+    return NO_ID.sub("-", name).strip("-")[:MAX_STEM] or "lift"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -12,12 +14,13 @@ from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample
-from minions_evals_mcp.sessions.conversation import inputs_of, texts, without
+from minions_evals_mcp.sessions.conversation import inputs_of, objects, texts, without
 
 NAME = "data-set"
 LISTS = frozenset({"", "goldens", "conversational_goldens"})
 EXPECTED = ("expected_output", "expectedOutput", "expected_outcome", "expectedOutcome")
 BESIDE = ("context", "retrieval_context", "retrievalContext")
+PERSONAS = ("user_description", "userDescription")
 _MARKS = frozenset({*EXPECTED, *BESIDE})
 _QUESTIONS = ("input", "scenario")
 
@@ -36,6 +39,18 @@ def read(path: Path) -> Iterator[Item]:
         yield _sample(row, place, where)
 
 
+def _conversation(row: Json) -> Json:
+    """A conversational golden as DeepEval's simulator takes it: a model plays the user, who begins as its first turn does."""
+    told = next((row[name] for name in PERSONAS if row.get(name)), "")
+    said = row.get("turns")
+    with suppress(ValueError):  # a table holds them as one text
+        said = json.loads(said) if isinstance(said, str) else said
+    first = next((turn.get("content") for turn in objects(said) if turn.get("role") == "user"), None)
+    return without(
+        {"player": "model", "goal": str(row["scenario"]), "persona": str(told) or None, "opening": first or None}
+    )
+
+
 def _sample(row: Json, place: int, where: str) -> LogSample:
     question = next((name for name in _QUESTIONS if row.get(name) not in (None, "")), None)
     if question is None:
@@ -52,5 +67,6 @@ def _sample(row: Json, place: int, where: str) -> LogSample:
         targets=wanted,
         assertions=(prose,) if question == "scenario" and wanted else (),
         extra=without(row, "id", "name", question, *beside, *([expected] if expected else [])),
+        conversation=_conversation(row) if question == "scenario" else None,
         where=where,
     )

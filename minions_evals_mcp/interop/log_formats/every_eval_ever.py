@@ -15,6 +15,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
 from minions_evals_mcp.interop.logs.gathering import LogRow, gathered
+from minions_evals_mcp.interop.logs.not_taken import summed
 from minions_evals_mcp.interop.logs.sample import (
     EvaluationLog,
     ForeignScore,
@@ -134,7 +135,7 @@ def _produced(lines: list[Json], document: Json, where: str, *, alone: bool) -> 
             {
                 "rest": without(document, *_READ, "metadata", "sample_hash") or None,
                 "output": without(obj(document.get("output")), "raw") or None,
-                "tokenUsage": without(usage, "input_tokens", "output_tokens", "total_tokens") or None,
+                "tokenUsage": without(usage, *summed(usage, "total_tokens", "input_tokens", "output_tokens")) or None,
                 "performance": without(obj(document.get("performance")), "latency_ms") or None,
             }
         ),

@@ -15,6 +15,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import json_lines
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
 from minions_evals_mcp.interop.logs.gathering import LogRow, gathered
+from minions_evals_mcp.interop.logs.not_taken import summed
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, the_object
@@ -197,10 +198,14 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
     )
 
 
+def _unread_tokens(usage: Json) -> Json:
+    return without(usage, *summed(usage, "total_tokens", "prompt_tokens", "completion_tokens"))
+
+
 def _beside(event: Json) -> Json:
     """Returns what an event says beside what is read of every one; of a score's data all is kept with it."""
     data = obj(event.get("data")) if event.get("type") == "sampling" else _NOTHING
-    usage = without(obj(data.get("usage")), "prompt_tokens", "completion_tokens", "total_tokens")
+    usage = _unread_tokens(obj(data.get("usage")))
     rest = without({**without(data, "prompt", "sampled", "usage"), "usage": usage or None})
     return without({**without(event, *_OF_EVENT), "data": rest or None})
 

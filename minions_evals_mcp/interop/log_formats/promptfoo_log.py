@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.logs.files import parted
+from minions_evals_mcp.interop.logs.not_taken import repeated, summed
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, Variant
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under, the_object
@@ -139,7 +140,7 @@ def _produced(fields: Json, variant: Variant, where: str) -> Produced:
         stop_reason=stop if isinstance(stop := response.get("finishReason"), str) else None,
         extra=without({
             "prompt": prompt.get("raw"), "ofPrompt": without(prompt, "raw", "label") or None, "provider": fields.get("provider"),
-            "tokenUsage": without(usage, "prompt", "completion", "total") or None,
+            "tokenUsage": without(usage, *summed(usage, "total", "prompt", "completion")) or None,
             "rest": without(fields, *_READ) or None, "response": cached or None,
         }),
     )  # fmt: skip
@@ -161,7 +162,8 @@ def _step(call: Json) -> Json:
 def _scores(fields: Json, where: str) -> Iterator[ForeignScore]:
     """The verdict as a whole, the named scores, and each assertion's."""
     grading = object_under(fields, "gradingResult", where)
-    rest = without(grading, "pass", "score", "reason", "namedScores", "componentResults", "assertion")
+    again = repeated(grading, {"pass": fields.get("success"), "score": fields.get("score")})
+    rest = without(grading, *again, "reason", "namedScores", "componentResults", "assertion")
     whole = {"passed": fields.get("success"), "explanation": grading.get("reason"), "rest": rest or None}
     yield ForeignScore("score", fields.get("score"), without(whole))
     for name, value in object_under(fields, "namedScores", where).items():

@@ -20,6 +20,7 @@ from minions_evals_mcp.interop.log_formats import (
     langsmith_runs,
     mlflow_traces,
     openai_evals,
+    openevals,
     parquet_samples,
     plugin_eval,
     promptfoo_log,
@@ -88,6 +89,10 @@ FORMATS: tuple[Format, ...] = (
     Format(
         plugin_eval.NAME, "results of claude plugin eval",
         lambda seen: plugin_eval.is_results(seen.first), plugin_eval.read,
+    ),
+    Format(
+        openevals.NAME, "multi-turn simulations of openevals",
+        lambda seen: openevals.is_simulation(seen.first), openevals.read,
     ),
     Format("atif", "trajectories (ATIF)", lambda seen: is_trajectory(seen.first), atif_log.read),
     Format(

@@ -13,6 +13,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.state_rule import state_rule, state_rule_check
 from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_checks
+from minions_evals_mcp.interop.logs.not_taken import repeated
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import objects_under, the_object
 from minions_evals_mcp.sessions.conversation import count, last_answer, number, without
@@ -119,7 +120,14 @@ def _produced(fields: Json, info: Json, task: Json) -> Produced:
         messages=tuple(messages),
         scores=()
         if error
-        else (ForeignScore(REWARD, fields.get("reward"), without(judged, "name", "value", "reward")), reading),
+        else (
+            ForeignScore(
+                REWARD,
+                fields.get("reward"),
+                without(judged, "name", "value", *repeated(judged, {"reward": fields.get("reward")})),
+            ),
+            reading,
+        ),
         cost=number(info.get("agent_cost")),
         error=error,
         extra=without(

@@ -80,6 +80,7 @@ def _case(log: EvaluationLog, sample: LogSample) -> Json:
         "expectedOutputs": _expected(sample),
         "assertions": [*_assertions(sample)],
         "threshold": sample.threshold,
+        "conversation": sample.conversation,
     })  # fmt: skip
     named = sample.id if sample.case is None else sample.case or None
     names = [] if named is None else [slug(str(named), 40)]
@@ -148,7 +149,7 @@ def _agent_run(log: EvaluationLog, sample: LogSample, produced: Produced, case_i
         "triggeredAt": started,
         "completedAt": completed,
         "inputs": finite(sample.inputs),
-        "outputs": {} if produced.output is None else {"output": finite(produced.output)},
+        "outputs": _outputs(sample, produced),
         "tokensUsed": known_sum((produced.input_tokens, produced.output_tokens)),
         "cost": produced.cost,
         "status": "success" if produced.error is None else "failed",
@@ -164,6 +165,12 @@ def _agent_run(log: EvaluationLog, sample: LogSample, produced: Produced, case_i
     place = [] if log.known_samples else [slug(log.id, 30)]
     ident = _id("log", log.format, *place, *tried, slug(str(sample.id), 30), str(sample.epoch))
     return {"id": ident, "type": "agent-run", "fields": fields}
+
+
+def _outputs(sample: LogSample, produced: Produced) -> Json:
+    """What was answered; the whole conversation where the case is one."""
+    said: Json = {} if produced.output is None else {"output": finite(produced.output)}
+    return said if sample.conversation is None else {**said, "messages": finite([*produced.messages])}
 
 
 def _steps(produced: Produced) -> JsonValue:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.checks import SpokenTurn
-from minions_evals_mcp.scoring.conversations.wording import asks_for, plain, says, sentences
+from minions_evals_mcp.scoring.conversations.wording import asking, plain, says, sentences
 from minions_evals_mcp.scoring.failures.claims import unfounded_claims
 from minions_evals_mcp.scoring.failures.texts import cut
 
@@ -25,6 +25,13 @@ _PROMISE = re.compile(
 _CODED = re.compile(
     r"(?P<label>(?<![^\W\d_])[^\W\d_]++(?: of (?:your|the) [^\W\d_]+)?) (?:number |no\. )?(?:is|:|lautet|est|es)"
     r" (?P<code>(?=[\w-]*\d)[\w-]*[A-Z\d][\w-]*)"
+)
+_NOT_TOLD = re.compile(
+    r"\b(?:you (?:have not|haven't|did not|didn't|never) (?:yet )?"
+    r"(?:give|given|told|tell|provide|provided|mention|mentioned|share|shared|state|stated)"
+    r"|i (?:do not|don't|still don't|still do not) (?:have|know)|sie haben\b[^.!?]{0,40}\bnicht|ich kenne\b[^.!?]{0,40}\bnicht"
+    r"|vous ne m'avez pas|no me ha (?:dado|dicho|indicado))\b",
+    re.IGNORECASE,
 )
 _FAREWELL = re.compile(
     r"\b(?:good ?bye|have a (?:nice|good|great) (?:day|evening|weekend)|auf wiedersehen|schönen tag|au revoir|bonne journée|adiós"
@@ -47,6 +54,7 @@ def turn_causes(turns: Sequence[SpokenTurn], knows: Knows) -> list[TurnCause]:
     """What went wrong in the turns, the likeliest cause of a failure first."""
     finders = (
         _asked_again(turns, knows),
+        _forgot(turns, knows),
         _looped(turns),
         _contradicted(turns),
         _unkept(turns),
@@ -68,10 +76,43 @@ def _asked_again(turns: Sequence[SpokenTurn], knows: Knows) -> Iterator[TurnCaus
         if told is None or isinstance(value, bool):
             continue
         for at, turn in enumerate(turns[told - 1 :], told):
-            if asks_for(turn.agent, name):
-                asked = next(one for one in sentences(turn.agent) if says(one, name))
+            asked = next(
+                (one for one in asking(turn.agent) if says(one, name) and not _knows_it(one, str(value))), None
+            )
+            if asked is not None:
                 yield _cause("asked-again", at, asked, f"asks for the {name}, which the user told it in turn {told}")
                 break
+
+
+def _knows_it(sentence: str, value: str) -> bool:
+    """Whether it asks for nothing: it says the fact, or that it was not told, which is another cause."""
+    return says(sentence, value) or _NOT_TOLD.search(sentence) is not None
+
+
+def _forgot(turns: Sequence[SpokenTurn], knows: Knows) -> Iterator[TurnCause]:
+    """It says that it was not told what the user had told it, or gives another number or code for it."""
+    for name, value in knows.items():
+        told = next((at for at, turn in enumerate(turns, 1) if says(turn.user, str(value))), None)
+        if told is None or isinstance(value, bool):
+            continue
+        for at, turn in enumerate(turns[told - 1 :], told):
+            words = next(filter(None, (_forgotten(one, name, str(value)) for one in sentences(turn.agent))), None)
+            if words is not None:
+                yield _cause("forgot", at, words[0], f"{words[1]}, though the user told it in turn {told}")
+                break
+
+
+def _forgotten(sentence: str, name: str, value: str) -> tuple[str, str] | None:
+    """The words that show it, and what they do; None for a sentence that remembers, or is of another thing."""
+    if not says(sentence, name) or says(sentence, value):
+        return None
+    if _NOT_TOLD.search(sentence):
+        return sentence, f"says that it does not know the {name}"
+    coded = next(
+        (match for match in _CODED.finditer(sentence) if says(name, match["label"]) or says(match[0], name)), None
+    )
+    same = coded is not None and plain(coded["code"]) in plain(value)
+    return None if coded is None or same else (coded[0], f"gives another {name} than {value}")
 
 
 def _looped(turns: Sequence[SpokenTurn]) -> Iterator[TurnCause]:

@@ -19,6 +19,7 @@ from graphql import (
     SelectionSetNode,
     Source,
     TokenKind,
+    parse,
 )
 from strawberry.extensions import SchemaExtension
 
@@ -57,7 +58,21 @@ def body_problem(body: bytes) -> str | None:
             return f"`{name}` must be {said} or null."
     if _too_deep(members.get("variables")):
         return f"`variables` are nested more than {MAX_NESTING} levels deep."
-    return _query_problem(str(members.get("query") or ""))
+    query = str(members.get("query") or "")
+    return _query_problem(query) or (None if members.get("operationName") else _undecided(query))
+
+
+def _undecided(query: str) -> str | None:
+    """Nobody guesses which of several operations is meant: the first may be a mutation."""
+    try:
+        document = parse(query)
+    except GraphQLError:
+        return None  # the parser says so again where the request is carried out
+    operations = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
+    if len(operations) < 2:
+        return None
+    names = ", ".join(node.name.value for node in operations if node.name is not None)
+    return f"the document has {len(operations)} operations ({names}): name one in `operationName`."
 
 
 def _too_deep(value: object) -> bool:

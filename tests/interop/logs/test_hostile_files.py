@@ -26,7 +26,7 @@ from tests.shared.interop.whole_files import SAMPLES, WHOLE
 
 ARCHIVE, TABLE = "inspect-eval", "parquet"
 SAMPLES_UNDER: dict[str, str] = {
-    "data-set": "", "adk-evalset": "eval_cases", "pydantic-evals": "cases", "strands": "cases",
+    "data-set": "", "openevals": "", "adk-evalset": "eval_cases", "pydantic-evals": "cases", "strands": "cases",
     "inspect-json": "samples", "promptfoo": "results.results", "deepeval": "testCases", "skill-evals": "evals",
     "every-eval-ever-results": "", "tau-bench": "", "tau2": "simulations", "opencode": "messages",
     "claude-plugin-eval": "cases", "otel-logs": "resourceLogs",
@@ -251,6 +251,7 @@ LOST: dict[str, tuple[str, list[str | int]]] = {
     "otel": ("resourceSpans", [0, "resourceSpans"]),
     "deepeval": ("metricsData", ["testCases", 0, "metricsData"]),
     "every-eval-ever": ("evaluation", [0, "evaluation"]),
+    "openevals": ("evaluator_results", [0, "evaluator_results"]),
     "mlflow": ("assessments", [0, "info", "assessments"]),
     "langsmith": ("trace_id", [0, "trace_id"]),
     "langfuse": ("traceId", [0, "traceId"]),

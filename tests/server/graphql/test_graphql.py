@@ -265,6 +265,19 @@ async def test_a_variable_that_is_missing_or_of_another_type_is_named_and_is_no_
             assert named in error["message"]
 
 
+async def test_of_several_operations_one_has_to_be_named(tmp_path: Path) -> None:
+    two = 'query First { testCases(promptId: "a") { id } } mutation Second { deleteTestCase(id: "nobody") }'
+    async with served(tmp_path) as api, httpx2.AsyncClient(timeout=HANG_S) as client:
+        open_ended = (await client.post(api.url, json={"query": two})).json()
+        (error,) = open_ended["errors"]
+        assert error["extensions"]["code"] == "bad-document"
+        assert error["message"] == "the document has 2 operations (First, Second): name one in `operationName`."
+        first = (await client.post(api.url, json={"query": two, "operationName": "First"})).json()
+        assert first["data"] == {"testCases": []}
+        second = (await client.post(api.url, json={"query": two, "operationName": "Second"})).json()
+        assert second["errors"][0]["extensions"]["code"] == "not-found"
+
+
 async def test_a_refusal_and_its_remedy_are_in_the_words_of_this_interface(tmp_path: Path) -> None:
     async with served(tmp_path) as api:
         case = (await api.ask("CreateTestCase", input=case_input("Happy")))["createTestCase"]["id"]

@@ -74,6 +74,10 @@ def _json(said: object) -> Callable[[Path], Path]:
     return lambda path: written(path, said)
 
 
+SIMULATION: Json = {
+    "trajectory": [{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "In Paris."}],
+    "evaluator_results": [{"key": "right", "score": True, "comment": "it is"}],
+}  # fmt: skip
 WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "inspect-eval": ("a.eval", lambda path: inspect_archive(path, *SAMPLES)),
     "inspect-json": ("a.json", lambda path: inspect_json(path, *SAMPLES)),
@@ -92,6 +96,7 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
         }),
     ),
     "deepeval": ("test_run_1.json", _json(DEEPEVAL)),
+    "openevals": ("sims.json", _json([{**SIMULATION, "thread_id": f"t{n}"} for n in range(3)])),
     "claude-plugin-eval": (
         "aggregate-result.json",
         _json(plugin_results({name: {"with": [run(grader("a", passed=True, evidence="Right"))]} for name in ("x", "y", "z")})),

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from minions_evals_mcp.store.connection import Db
 
@@ -70,21 +70,6 @@ class CaseLine:
 
 _STATUS = "CASE r.passed WHEN 0 THEN 'failed' WHEN 1 THEN 'passed' ELSE 'unscored' END"
 _CHANGE = "CASE WHEN r.passed = 0 AND o.passed = 1 THEN 'newly-failing' WHEN r.passed = 1 AND o.passed = 0 THEN 'newly-passing' ELSE '' END"
-_OLD = "WITH o AS MATERIALIZED (SELECT test_case_id, trial, passed FROM test_run WHERE benchmark_run_id = :before)"
-_FROM = (
-    " FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id"
-    " LEFT JOIN o ON o.test_case_id = u.case_id AND o.trial = u.trial{joins}"
-    " WHERE u.job_id = :run AND u.outcome IS NOT NULL"
-)
-_ORDERS: dict[Sort, str] = {
-    "": "CASE WHEN r.passed = 0 AND o.passed = 1 THEN 0 WHEN r.passed = 0 THEN 1 WHEN r.passed IS NULL THEN 2"
-    " WHEN o.passed = 0 THEN 3 ELSE 4 END",
-    "score": "r.total_score / r.max_possible_score",
-    "case": "m.title COLLATE NOCASE",
-    "cost": "r.rest ->> '$.costUsd'",
-    "time": "r.rest ->> '$.latencyMs'",
-    "place": "u.position",
-}
 _PLAIN = re.compile(r"[\w .,:;!?()\[\]{}@#$%^&*+=<>|~`'-]+", re.ASCII)
 """Text without a quote, a backslash, a slash or a character beyond ASCII, which JSON may write otherwise."""
 _OUTPUT = (
@@ -103,65 +88,82 @@ _DETAIL = (
 )
 
 
-def case_lines(
-    db: Db, run_id: str, filters: CaseFilter, *, before: str | None = None, skip: int, limit: int
-) -> tuple[list[CaseLine], int]:
-    """A page of the cases of a run that fit, newly failing ones first unless asked otherwise; and how many fit."""
-    values = {
-        "run": run_id, "before": before or "", "status": filters.status, "cause": filters.cause, "tag": filters.tag,
-        "text": filters.text, "limit": limit, "skip": skip,
-    }  # fmt: skip
-    where, joins = _conditions(filters)
-    order = _ORDERS[filters.sort]
-    direction = "DESC" if filters.falling else "ASC"
+Place = tuple[int, int]
+"""The position of a unit in its run, and its trial."""
+
+
+class IndexedCase(NamedTuple):
+    """What a unit of a run is chosen and sorted by; `score` is the share of its points, None without a verdict."""
+
+    place: Place
+    case_id: str
+    title: str | None
+    status: str
+    change: str
+    score: float | None
+    cause: str
+
+
+_INDEXED = (
+    "WITH o AS MATERIALIZED (SELECT test_case_id, trial, passed FROM test_run WHERE benchmark_run_id = :before)"
+    f" SELECT u.position, u.trial, u.case_id, m.title, {_STATUS}, {_CHANGE}, r.total_score / r.max_possible_score,"
+    " coalesce(f.failure_type, '')"
+    " FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id LEFT JOIN o ON o.test_case_id = u.case_id AND o.trial = u.trial"
+    " LEFT JOIN minion m ON m.id = u.case_id LEFT JOIN eval_failure f ON f.id = r.id || ':failure'"
+    " WHERE u.job_id = :run AND u.outcome IS NOT NULL"
+)
+
+
+def run_index(db: Db, run_id: str, *, before: str | None = None) -> list[IndexedCase]:
+    """Every unit of the run that has an outcome, in no order."""
+    rows = db.execute(_INDEXED, {"run": run_id, "before": before or ""})
+    return [IndexedCase((position, trial), *rest) for position, trial, *rest in rows]
+
+
+def run_costs(db: Db, run_id: str) -> dict[Place, tuple[float | None, float | None]]:
+    """The dollars and the milliseconds of each unit of the run."""
     rows = db.execute(
-        f"{_OLD} SELECT u.position, u.trial, count(*) OVER (){_FROM.format(joins=joins)}{where}"
-        f" ORDER BY {order} IS NULL, {order} {direction}, r.total_score / r.max_possible_score, u.position, u.trial"
-        " LIMIT :limit OFFSET :skip",
-        values,
-    ).fetchall()
-    places = json.dumps([row[:2] for row in rows])
-    read_rows = db.execute(_DETAIL, {"run": run_id, "before": before or "", "places": places})
-    return [CaseLine(*row) for row in read_rows], rows[0][2] if rows else 0
-
-
-@dataclass(frozen=True, slots=True)
-class AmongCases:
-    """The position of a case among those that fit a filter, from 1, of how many; and its neighbours there."""
-
-    number: int
-    of: int
-    previous: tuple[int, int] | None
-    following: tuple[int, int] | None
-
-
-def among(
-    db: Db, run_id: str, filters: CaseFilter, place: tuple[int, int], *, before: str | None = None
-) -> AmongCases | None:
-    """The case at that place among the cases of the run that fit, in the order of the table; None where it does not fit."""
-    where, joins = _conditions(filters)
-    order = _ORDERS[filters.sort]
-    direction = "DESC" if filters.falling else "ASC"
-    row = db.execute(
-        f"{_OLD}, listed AS (SELECT u.position, u.trial, count(*) OVER () AS whole, row_number() OVER w AS number,"
-        " lag(u.position) OVER w, lag(u.trial) OVER w, lead(u.position) OVER w, lead(u.trial) OVER w"
-        f"{_FROM.format(joins=joins)}{where} WINDOW w AS (ORDER BY {order} IS NULL, {order} {direction},"
-        " r.total_score / r.max_possible_score, u.position, u.trial))"
-        " SELECT * FROM listed WHERE position = :position AND trial = :trial",
-        {
-            "run": run_id, "before": before or "", "status": filters.status, "cause": filters.cause, "tag": filters.tag,
-            "text": filters.text, "position": place[0], "trial": place[1],
-        },
-    ).fetchone()  # fmt: skip
-    if row is None:
-        return None
-    _, _, whole, number, position, trial, next_position, next_trial = row
-    return AmongCases(
-        number,
-        whole,
-        None if position is None else (position, trial),
-        None if next_position is None else (next_position, next_trial),
+        "SELECT u.position, u.trial, r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs' FROM unit u JOIN test_run r ON r.id = u.test_run_id"
+        " WHERE u.job_id = ?",
+        (run_id,),
     )
+    return {(position, trial): (cost, time) for position, trial, cost, time in rows}
+
+
+def bearing(db: Db, run_id: str, tag: str) -> set[Place]:
+    """The units of the run whose case has that tag."""
+    rows = db.execute(
+        "SELECT u.position, u.trial FROM unit u JOIN minion m ON m.id = u.case_id WHERE u.job_id = ?"
+        f" AND EXISTS (SELECT 1 FROM {TAGS} t WHERE t.value = ?)",
+        (run_id, tag),
+    )
+    return set(rows)
+
+
+def holding(db: Db, run_id: str, text: str) -> set[Place]:
+    """The units of the run whose output holds the text.
+
+    What JSON never escapes stands in the row as it is, which is looked at first: to read the output out of its JSON takes four
+    times as long.
+    """
+    said = _holds(_OUTPUT)
+    if _PLAIN.fullmatch(text):
+        said = f"{_holds('coalesce(r.rest, u.output)')} AND {said}"
+    rows = db.execute(
+        f"SELECT u.position, u.trial FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id = :run AND {said}",
+        {"run": run_id, "text": text},
+    )
+    return set(rows)
+
+
+def _holds(column: str) -> str:
+    return f"instr(lower({column}), lower(:text)) > 0"
+
+
+def lines_at(db: Db, run_id: str, places: Sequence[Place], *, before: str | None = None) -> list[CaseLine]:
+    """The cases at those places, in that order."""
+    read_rows = db.execute(_DETAIL, {"run": run_id, "before": before or "", "places": json.dumps(places)})
+    return [CaseLine(*row) for row in read_rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,42 +187,6 @@ def points(db: Db, test_run_ids: Sequence[str]) -> dict[str, dict[str, Points]]:
     for test_run_id, name, score, of in rows:
         by_run.setdefault(test_run_id, {})[name] = Points(score, of)
     return by_run
-
-
-def _conditions(filters: CaseFilter) -> tuple[str, str]:
-    """Returns what must hold, and the tables that it takes."""
-    where, joins = "", ""
-    if filters.status in {"newly-failing", "newly-passing"}:
-        where += f" AND {_CHANGE} = :status"
-    elif filters.status:
-        where += f" AND {_STATUS} = :status"
-    if filters.cause:
-        where += " AND f.failure_type = :cause"
-        joins += " LEFT JOIN eval_failure f ON f.id = r.id || ':failure'"
-    if filters.tag or filters.text or filters.sort == "case":
-        joins += " LEFT JOIN minion m ON m.id = u.case_id"
-    if filters.tag:
-        where += f" AND EXISTS (SELECT 1 FROM {TAGS} t WHERE t.value = :tag)"
-    if filters.text:
-        where += f" AND {_found(filters.text)}"
-    return where, joins
-
-
-def _found(text: str) -> str:
-    """Whether the case's id and title, or its output, hold the text.
-
-    What JSON never escapes stands in the row as it is, which is looked at first: to read the output out of its JSON takes four
-    times as long.
-    """
-    named = _holds("concat(u.case_id, ' ', m.title)")
-    said = _holds(_OUTPUT)
-    if _PLAIN.fullmatch(text):
-        said = f"{_holds('coalesce(r.rest, u.output)')} AND {said}"
-    return f"({named} OR {said})"
-
-
-def _holds(column: str) -> str:
-    return f"instr(lower({column}), lower(:text)) > 0"
 
 
 @dataclass(frozen=True, slots=True)
