@@ -15,14 +15,18 @@ import sys
 import sysconfig
 import textwrap
 import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.targets.named_data import (
     STATE,
+    Looked,
     PythonPaths,
+    Shape,
     called,
     files_of_shapes,
     script_shapes,
@@ -38,6 +42,8 @@ RUNNERS = {"npm": "package.json", "pnpm": "package.json", "yarn": "package.json"
 """Programs that run what stands in a file which their command does not name."""
 _OURS = Path(__file__).resolve().parents[1]
 MAX_FILES = 2000
+MOST_FOLLOWED = 60
+"""So many files of code are read for what they import and name; what is made of more is any code of the folder."""
 MAX_BYTES = 20_000_000
 MAX_SETTINGS = 1_000_000
 MAX_HASHED = 500_000_000
@@ -73,9 +79,9 @@ def named_in(words: Sequence[str], folder: Path) -> list[Path]:
 
 def _module(name: str, folder: Path) -> Iterator[Path]:
     """The files of a module that is run: a package is run by its `__main__`."""
-    parts = name.split(".")
-    yield from _python_files(parts, [*_roots(folder)])
-    yield from _python_files([*parts, "__main__"], [*_roots(folder)])
+    parts, looked = name.split("."), Looked()
+    yield from _python_files(parts, [*_roots(folder)], looked)
+    yield from _python_files([*parts, "__main__"], [*_roots(folder)], looked)
 
 
 def _installed_command(program: str, folder: Path) -> Iterator[Path]:
@@ -90,7 +96,7 @@ def _installed_command(program: str, folder: Path) -> Iterator[Path]:
     except (OSError, ValueError):
         return
     if text.startswith("#!") and "python" in text.partition("\n")[0]:
-        yield from _python_imports(_parsed(text), folder / "-", folder)
+        yield from _python_imports(_read_python(text), folder / "-", folder, Looked())
 
 
 def is_own(file: str) -> bool:
@@ -106,18 +112,36 @@ def _installed_roots() -> tuple[Path, ...]:
 
 
 def project_files(named: Iterable[Path], folder: Path) -> list[Path]:
-    """The named files and those that they import, each once."""
-    waiting = [path.resolve() for path in named]
-    seen: dict[Path, None] = {}
-    while waiting and len(seen) < MAX_FILES:
-        path = waiting.pop()
-        if path not in seen:
-            seen[path] = None
-            waiting.extend(other.resolve() for other in _imports(path, folder))
-    return list(seen)
+    """The named files and those that they import, each once; of code that is large, all code of the folder."""
+    waiting = deque(path.resolve() for path in named)
+    seen: dict[Path, None] = dict.fromkeys(waiting)
+    looked, followed = Looked(), 0
+    while waiting:
+        path = waiting.popleft()
+        followed += path.suffix.lower() in SCRIPTS
+        if followed > MOST_FOLLOWED:
+            return [*dict.fromkeys((*seen, *code_below(folder)))]
+        for other in _imports(path, folder, looked):
+            resolved = looked.resolved(other)
+            if resolved not in seen and len(seen) < MAX_FILES:
+                seen[resolved] = None
+                waiting.append(resolved)
+    return [*seen]
 
 
-def _imports(path: Path, folder: Path) -> Iterator[Path]:
+def code_below(folder: Path) -> Iterator[Path]:
+    """All code in the folder, as far as it is no installed package: what is followed no further may import any of it."""
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in {"__pycache__", *_INSTALLED}
+        )
+        if "pyvenv.cfg" in names:
+            folders.clear()
+            continue
+        yield from (Path(at, name) for name in sorted(names) if name.endswith(SCRIPTS))
+
+
+def _imports(path: Path, folder: Path, looked: Looked) -> Iterator[Path]:
     suffix = path.suffix.lower()
     try:
         if path.stat().st_size > (MAX_SETTINGS if suffix in SETTINGS else MAX_BYTES):
@@ -129,10 +153,9 @@ def _imports(path: Path, folder: Path) -> Iterator[Path]:
     if not text or "\0" in text:
         return
     if suffix == ".py" or (suffix not in SCRIPTS and _PYTHON.match(text)):
-        tree = _parsed(text)
-        yield from _python_imports(tree, path, folder)
-        paths = PythonPaths(tree)
-        named, written = paths.named(), paths.written
+        code = _read_python(text)
+        yield from _python_imports(code, path, folder, looked)
+        named, written = code.named, code.written
     elif suffix in JAVASCRIPT:
         for match in _IMPORTED.finditer(text):
             yield from _javascript_file(path.parent / match[1])
@@ -143,20 +166,21 @@ def _imports(path: Path, folder: Path) -> Iterator[Path]:
         named, written = shell_shapes(text)
         for module in _RUN_MODULE.findall(text):
             yield from _module(module, folder)
-    yield from _outside_installed(files_of_shapes(named, written, _places(path, folder), folder))
+    yield from _outside_installed(files_of_shapes(named, written, _places(path, folder), folder, looked))
 
 
 def data_of(path: Path, text: str, part: str, folder: Path) -> Iterator[Path]:
     """The data that a part of a Python file names, as all of its text tells it."""
     paths = _paths_in(text)
     named = paths.named(_parsed(textwrap.dedent(part)))
-    found = _outside_installed(files_of_shapes(named, paths.written, _places(path, folder), folder))
+    found = _outside_installed(files_of_shapes(named, paths.written, _places(path, folder), folder, Looked()))
     yield from (file for file in found if file.suffix != ".py")
 
 
 @lru_cache(maxsize=64)
 def _paths_in(text: str) -> PythonPaths:
-    return PythonPaths(_parsed(text))
+    tree = _parsed(text)
+    return PythonPaths(tree, [*ast.walk(tree)])
 
 
 def _outside_installed(paths: Iterable[Path]) -> Iterator[Path]:
@@ -192,37 +216,66 @@ def _roots(folder: Path) -> Iterator[Path]:
     yield from (place for entry in sys.path if (place := Path(entry)).is_relative_to(folder))
 
 
-def _added(tree: ast.Module, path: Path, folder: Path) -> Iterator[Path]:
-    """The folders that the file adds to the places that modules come from."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or called(node.func) not in {"insert", "append", "addsitedir"}:
-            continue
-        if _SYSTEM_PATH.match(ast.unparse(node.func)):
-            for shape in PythonPaths(tree).named(node):
-                yield from (place / shape.text for place in _places(path, folder) if shape.text and not shape.more)
+class _PythonCode(NamedTuple):
+    """What a Python file says of others: modules that it imports, at how many folders above where that is said, with the names that
+    may be modules; paths that it names and writes, and folders that it adds to the places that modules come from.
+    """
+
+    imports: tuple[tuple[int, tuple[str, ...], tuple[str, ...]], ...]
+    named: tuple[Shape, ...]
+    written: tuple[Shape, ...]
+    added: tuple[Shape, ...]
 
 
-def _python_imports(tree: ast.Module, path: Path, folder: Path) -> Iterator[Path]:
-    around = [*dict.fromkeys((*_places(path, folder), *_roots(folder), *_added(tree, path, folder)))]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _python_files(alias.name.split("."), around)
-        elif isinstance(node, ast.Call) and called(node.func) in {"import_module", "__import__"} and node.args:
-            named = node.args[0]
-            if isinstance(named, ast.Constant) and isinstance(named.value, str) and named.value.strip("."):
-                yield from _python_files(named.value.strip(".").split("."), around)
-        elif isinstance(node, ast.ImportFrom):
-            base = [path.parents[node.level - 1]] if 0 < node.level <= len(path.parents) else around
-            module = (node.module or "").split(".") if node.module else []
-            yield from _python_files(module, base)
-            for alias in node.names:
-                yield from _python_files([*module, alias.name], base)
+@lru_cache(maxsize=2048)
+def _read_python(text: str) -> _PythonCode:
+    tree = _parsed(text)
+    nodes = [*ast.walk(tree)]
+    paths = PythonPaths(tree, nodes)
+    added = [
+        shape
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and called(node.func) in {"insert", "append", "addsitedir"}
+        and _SYSTEM_PATH.match(ast.unparse(node.func))
+        for shape in paths.named(node)
+        if shape.text and not shape.more
+    ]
+    named = tuple(dict.fromkeys(paths.named()))
+    return _PythonCode(tuple(_said_imports(nodes)), named, tuple(paths.written), tuple(added))
 
 
-def _python_files(parts: Sequence[str], folders: Sequence[Path]) -> Iterator[Path]:
+def _said_imports(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
+    for node in nodes:
+        match node:
+            case ast.Import(names=names):
+                yield from ((0, tuple(alias.name.split(".")), ()) for alias in names)
+            case ast.Call(func=func, args=[ast.Constant(value=str(name)), *_]):
+                if called(func) in {"import_module", "__import__"} and name.strip("."):
+                    yield 0, tuple(name.strip(".").split(".")), ()
+            case ast.ImportFrom(module=module, names=names, level=level):
+                yield level, tuple((module or "").split(".")) if module else (), tuple(alias.name for alias in names)
+            case _:
+                pass
+
+
+def _python_imports(code: _PythonCode, path: Path, folder: Path, looked: Looked) -> Iterator[Path]:
+    places = _places(path, folder)
+    added = (place / shape.text for shape in code.added for place in places)
+    around = [*dict.fromkeys((*places, *_roots(folder), *added))]
+    for level, module, names in code.imports:
+        base = [path.parents[level - 1]] if 0 < level <= len(path.parents) else around
+        if module:
+            yield from _python_files(module, base, looked)
+        for name in names:
+            yield from _python_files([*module, name], base, looked)
+
+
+def _python_files(parts: Sequence[str], folders: Sequence[Path], looked: Looked) -> Iterator[Path]:
     """The module's file and those of the packages around it, in the first folder that has any."""
     for folder in folders:
+        if looked.entries(folder).isdisjoint({parts[0], f"{parts[0]}.py"}):
+            continue
         found: list[Path] = []
         for length in range(1, len(parts) + 1):
             place = folder.joinpath(*parts[:length])

@@ -52,13 +52,43 @@ class Shape:
         return Shape(text, more=other.more, folder=True)
 
 
+@dataclass(slots=True)
+class Looked:
+    """The folders that one search has looked into: each is walked once, whatever names it."""
+
+    names: dict[Path, set[str]] = field(default_factory=dict[Path, set[str]])
+    inside: dict[Path, list[tuple[str, Path]]] = field(default_factory=dict[Path, list[tuple[str, Path]]])
+    given: set[tuple[Path, str]] = field(default_factory=set[tuple[Path, str]])
+    """The folders whose files were given already, with the beginning of their names."""
+    places: dict[Path, Path] = field(default_factory=dict[Path, Path])
+
+    def entries(self, folder: Path) -> set[str]:
+        """The names in the folder."""
+        if folder not in self.names:
+            self.names[folder] = _entries(folder)
+        return self.names[folder]
+
+    def below(self, folder: Path) -> list[tuple[str, Path]]:
+        """The first files at and below the folder, with their names seen from it."""
+        if folder not in self.inside:
+            begins = len(str(folder)) + 1
+            self.inside[folder] = [(str(file)[begins:], file) for file in islice(_inside(folder), MOST_IN_FOLDER)]
+        return self.inside[folder]
+
+    def resolved(self, path: Path) -> Path:
+        """The path without links."""
+        if path not in self.places:
+            self.places[path] = path.resolve()
+        return self.places[path]
+
+
 def files_of_shapes(
-    shapes: Iterable[Shape], written: Iterable[Shape], places: Sequence[Path], folder: Path
+    shapes: Iterable[Shape], written: Iterable[Shape], places: Sequence[Path], folder: Path, looked: Looked
 ) -> Iterator[Path]:
     """The files of those shapes, seen from the places, without those that are written."""
     out = {os.path.normpath(shape.text) for shape in written if not shape.more and shape.text}
     loosely = tuple(shape.text for shape in written if shape.more and shape.text)
-    here = {place: _entries(place) for place in places}
+    here = {place: looked.entries(place) for place in places}
     for shape in dict.fromkeys(shapes):
         text = shape.text
         if not (shape.folder or shape.more or _NAMES_FILE.search(text)):
@@ -70,7 +100,7 @@ def files_of_shapes(
         for place in places:
             if looks and not (shape.more or first in here[place]):
                 continue
-            found = [*_found(place, shape, folder, out, loosely)]
+            found = [*_found(place, shape, folder, out, loosely, looked)]
             yield from found
             if found:
                 break
@@ -88,7 +118,9 @@ def _below(text: str, written: set[str]) -> bool:
     return name in written or any(name.startswith(f"{each}/") for each in written)
 
 
-def _found(place: Path, shape: Shape, folder: Path, out: set[str], loosely: tuple[str, ...]) -> Iterator[Path]:
+def _found(
+    place: Path, shape: Shape, folder: Path, out: set[str], loosely: tuple[str, ...], looked: Looked
+) -> Iterator[Path]:
     try:
         path = place / Path(shape.text).expanduser()
         if not shape.more and path.is_file():
@@ -104,17 +136,28 @@ def _found(place: Path, shape: Shape, folder: Path, out: set[str], loosely: tupl
         is_inside = resolved.is_relative_to(folder) and resolved != folder
         if not (shape.folder or shape.more) or not is_inside or not path.is_dir():
             return
-        for file in islice(_inside(path), MOST_IN_FOLDER):
-            inside = os.path.relpath(file, place)
-            if (
-                not file.relative_to(path).parts[0].startswith(start)
-                or _below(inside, out)
-                or inside.startswith(loosely or ("\0",))
-            ):
-                continue
-            yield file
+        yield from _expanded(path, start, os.path.relpath(path, place), out, loosely, looked)
     except (OSError, ValueError, RuntimeError):
         return
+
+
+def _expanded(
+    path: Path, start: str, seen_from: str, out: set[str], loosely: tuple[str, ...], looked: Looked
+) -> Iterator[Path]:
+    """The files below the folder whose names begin so, without those that are written."""
+    files = looked.below(path)
+    if (path, start) in looked.given:  # one stands for all, which are known
+        yield from (file for _, file in files[:1])
+        return
+    is_whole = True
+    for name, file in files:
+        inside = name if seen_from == "." else f"{seen_from}/{name}"
+        if _below(inside, out) or inside.startswith(loosely or ("\0",)):
+            is_whole = False
+        elif name.startswith(start):
+            yield file
+    if is_whole:
+        looked.given.add((path, start))
 
 
 def _inside(folder: Path) -> Iterator[Path]:
@@ -210,10 +253,10 @@ def called(func: ast.expr) -> str:
 class PythonPaths:
     """The paths that a Python module names, and those that it writes."""
 
-    def __init__(self, tree: ast.AST) -> None:
-        self.tree = tree
+    def __init__(self, tree: ast.AST, nodes: Sequence[ast.AST]) -> None:
+        """`nodes` are all of the tree."""
+        self.tree, self.nodes = tree, nodes
         self.reader = _Python()
-        nodes = [*ast.walk(tree)]
         for node in nodes:
             match node:
                 case ast.Assign(targets=targets, value=value):
@@ -229,7 +272,7 @@ class PythonPaths:
 
     def named(self, part: ast.AST | None = None) -> list[Shape]:
         """The paths that the module names, or that this part of it names."""
-        nodes = [*ast.walk(self.tree if part is None else part)]
+        nodes = self.nodes if part is None else [*ast.walk(part)]
         said = {id(node.value) for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
         return [
             shape

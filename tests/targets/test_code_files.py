@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minions_evals_mcp.targets.code_files import files_digest, named_in, project_files
+from minions_evals_mcp.targets.code_files import MOST_FOLLOWED, files_digest, named_in, project_files
 from minions_evals_mcp.targets.command import CommandTarget, command_settings
 
 PROJECT = {
@@ -91,3 +91,22 @@ def test_a_command_target_is_another_one_after_an_edit(project: Path, monkeypatc
     assert CommandTarget(settings, 1).digest() == before
     (project / "helper.py").write_text("def answer(): return 2\n")
     assert CommandTarget(settings, 1).digest() != before
+
+
+def test_of_code_that_is_large_any_code_of_the_folder_counts(tmp_path: Path) -> None:
+    names = [f"m{number}" for number in range(MOST_FOLLOWED + 20)]
+    (tmp_path / "agent.py").write_text("\n".join(f"import {name}" for name in names))
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("")
+    (tmp_path / "venv" / "lib").mkdir(parents=True)
+    (tmp_path / "venv" / "pyvenv.cfg").write_text("")
+    for unread in ("venv/lib/strange.py", ".hidden.py", "notes.txt"):
+        (tmp_path / unread).write_text("x = 1")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "late.py").write_text("x = 1")
+    found = {str(path.relative_to(tmp_path)) for path in project_files([tmp_path / "agent.py"], tmp_path)}
+    assert {"agent.py", "m0.py", f"{names[-1]}.py", "elsewhere/late.py"} <= found
+    assert not found & {"venv/lib/strange.py", "notes.txt"}
+    before = files_digest([tmp_path / "agent.py"], tmp_path)
+    (tmp_path / "elsewhere" / "late.py").write_text("x = 2")
+    assert files_digest([tmp_path / "agent.py"], tmp_path) != before
