@@ -15,10 +15,11 @@ import sys
 import sysconfig
 import textwrap
 import warnings
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 from minions_evals_mcp.domain.digests import digest
@@ -42,7 +43,7 @@ RUNNERS = {"npm": "package.json", "pnpm": "package.json", "yarn": "package.json"
 """Programs that run what stands in a file which their command does not name."""
 _OURS = Path(__file__).resolve().parents[1]
 MAX_FILES = 2000
-MOST_FOLLOWED = 60
+MOST_FOLLOWED = 40
 """So many files of code are read for what they import and name; what is made of more is any code of the folder."""
 MAX_BYTES = 20_000_000
 MAX_SETTINGS = 1_000_000
@@ -111,16 +112,49 @@ def _installed_roots() -> tuple[Path, ...]:
     return (*(Path(paths[name]).resolve() for name in ("stdlib", "platstdlib")), _OURS)
 
 
+_Stamp = tuple[int, int, int, int]
+"""When a file or folder was changed, its size and which it is."""
+
+
+class _Found(NamedTuple):
+    """The files that were found, and the state of all that was looked at."""
+
+    files: list[Path]
+    stamps: dict[Path, _Stamp | None]
+
+
+_FOUND: OrderedDict[tuple[tuple[Path, ...], Path], _Found] = OrderedDict()
+_MOST_FOUND = 64
+_FINDING = Lock()
+
+
 def project_files(named: Iterable[Path], folder: Path) -> list[Path]:
-    """The named files and those that they import, each once; of code that is large, all code of the folder."""
-    waiting = deque(path.resolve() for path in named)
+    """The named files and those that they import, each once; of code that is large, all code of the folder.
+
+    What was found once is found again while no file and no folder that was looked at has changed.
+    """
+    about = (tuple(path.resolve() for path in named), folder)
+    with _FINDING:
+        held = _FOUND.get(about)
+        if held is None or any(_stamp(path) != stamp for path, stamp in held.stamps.items()):
+            looked = Looked()
+            files = _search(about[0], folder, looked)
+            seen_places = {*files, *(file.parent for file in files), *looked.names, *looked.walked}
+            held = _FOUND[about] = _Found(files, {path: _stamp(path) for path in seen_places})
+        _FOUND.move_to_end(about)
+        while len(_FOUND) > _MOST_FOUND:
+            _FOUND.popitem(last=False)
+        return [*held.files]
+
+
+def _search(named: Sequence[Path], folder: Path, looked: Looked) -> list[Path]:
+    waiting, followed = deque(named), 0
     seen: dict[Path, None] = dict.fromkeys(waiting)
-    looked, followed = Looked(), 0
     while waiting:
         path = waiting.popleft()
         followed += path.suffix.lower() in SCRIPTS
         if followed > MOST_FOLLOWED:
-            return [*dict.fromkeys((*seen, *code_below(folder)))]
+            return [*dict.fromkeys((*seen, *code_below(folder, looked)))]
         for other in _imports(path, folder, looked):
             resolved = looked.resolved(other)
             if resolved not in seen and len(seen) < MAX_FILES:
@@ -129,7 +163,7 @@ def project_files(named: Iterable[Path], folder: Path) -> list[Path]:
     return [*seen]
 
 
-def code_below(folder: Path) -> Iterator[Path]:
+def code_below(folder: Path, looked: Looked) -> Iterator[Path]:
     """All code in the folder, as far as it is no installed package: what is followed no further may import any of it."""
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(
@@ -138,6 +172,7 @@ def code_below(folder: Path) -> Iterator[Path]:
         if "pyvenv.cfg" in names:
             folders.clear()
             continue
+        looked.walked.add(Path(at))
         yield from (Path(at, name) for name in sorted(names) if name.endswith(SCRIPTS))
 
 
@@ -158,6 +193,7 @@ def _imports(path: Path, folder: Path, looked: Looked) -> Iterator[Path]:
         named, written = code.named, code.written
     elif suffix in JAVASCRIPT:
         for match in _IMPORTED.finditer(text):
+            looked.walked.add((path.parent / match[1]).parent)
             yield from _javascript_file(path.parent / match[1])
         named, written = script_shapes(text)
     elif suffix in QUOTING:
@@ -279,6 +315,7 @@ def _python_files(parts: Sequence[str], folders: Sequence[Path], looked: Looked)
         found: list[Path] = []
         for length in range(1, len(parts) + 1):
             place = folder.joinpath(*parts[:length])
+            looked.walked.add(place.parent)
             found += [path for path in (place.with_name(f"{place.name}.py"), place / "__init__.py") if _file(path)]
         if found:
             yield from reversed(found)
@@ -302,11 +339,26 @@ def _file(path: Path) -> Path | None:
         return None
 
 
-def content_digest(path: Path) -> str:
+def _stamp(path: Path) -> _Stamp | None:
     try:
-        about = path.stat()
-        if about.st_size > MAX_HASHED:
-            return f"{about.st_size} {about.st_mtime_ns}"
+        about = os.stat(path)  # noqa: PTH116  thousands of them, and a Path takes twice as long
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino
+
+
+def content_digest(path: Path) -> str:
+    """The digest of what the file holds; empty where it cannot be read."""
+    stamp = _stamp(path)
+    return "" if stamp is None else _digest_of(path, stamp)
+
+
+@lru_cache(maxsize=10_000)
+def _digest_of(path: Path, stamp: _Stamp) -> str:
+    changed_at, _, size, _ = stamp
+    if size > MAX_HASHED:
+        return f"{size} {changed_at}"
+    try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:

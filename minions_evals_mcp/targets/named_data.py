@@ -61,6 +61,7 @@ class Looked:
     given: set[tuple[Path, str]] = field(default_factory=set[tuple[Path, str]])
     """The folders whose files were given already, with the beginning of their names."""
     places: dict[Path, Path] = field(default_factory=dict[Path, Path])
+    walked: set[Path] = field(default_factory=set[Path])
 
     def entries(self, folder: Path) -> set[str]:
         """The names in the folder."""
@@ -73,6 +74,7 @@ class Looked:
         if folder not in self.inside:
             begins = len(str(folder)) + 1
             self.inside[folder] = [(str(file)[begins:], file) for file in islice(_inside(folder), MOST_IN_FOLDER)]
+            self.walked.update((folder, *(file.parent for _, file in self.inside[folder])))
         return self.inside[folder]
 
     def resolved(self, path: Path) -> Path:
@@ -123,6 +125,7 @@ def _found(
 ) -> Iterator[Path]:
     try:
         path = place / Path(shape.text).expanduser()
+        looked.walked.add(path.parent)
         if not shape.more and path.is_file():
             resolved = path.resolve()
             of_system = resolved.parts[1:2] and resolved.parts[1] in OF_SYSTEM and not resolved.is_relative_to(folder)

@@ -51,7 +51,15 @@ from minions_evals_mcp.domain.results import (
     TestBranchExecution,
     TestRun,
 )
-from minions_evals_mcp.domain.worlds import Fault, MockRule, StateChange, WorldServer, WorldTool
+from minions_evals_mcp.domain.worlds import (
+    DatabaseState,
+    Fault,
+    FolderState,
+    MockRule,
+    StateChange,
+    WorldServer,
+    WorldTool,
+)
 
 AT = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)
 DIGESTS = Digests(test_case="a", rubric="b", judge="c", scorer="d", embedder="e", prompt_version="f", target="g")
@@ -90,6 +98,7 @@ FULL: tuple[Fields, ...] = (
     ),
     World(
         name="Shop", description="With refunds.", state={"orders": []}, seed=7,
+        database=DatabaseState(sql="CREATE TABLE orders (id)"), folder=FolderState(files={"notes.txt": "Be kind."}),
         faults=(Fault(kind="tool-error", tool="refund", nth=1, text="busy"),),
         servers={
             "shop": WorldServer(

@@ -110,3 +110,16 @@ def test_of_code_that_is_large_any_code_of_the_folder_counts(tmp_path: Path) -> 
     before = files_digest([tmp_path / "agent.py"], tmp_path)
     (tmp_path / "elsewhere" / "late.py").write_text("x = 2")
     assert files_digest([tmp_path / "agent.py"], tmp_path) != before
+
+
+def test_what_was_missing_counts_once_it_is_there(tmp_path: Path) -> None:
+    agent = tmp_path / "agent.py"
+    agent.write_text("import kit.late\nTEXT = open('data/words.txt').read()\n")
+    (tmp_path / "kit").mkdir()
+    (tmp_path / "data").mkdir()
+    digests = [files_digest([agent], tmp_path)]
+    for name in ("kit/late.py", "data/words.txt"):
+        (tmp_path / name).write_text("x = 1")
+        digests.append(files_digest([agent], tmp_path))
+    assert len({*digests}) == 3
+    assert files_digest([agent], tmp_path) == digests[-1]
