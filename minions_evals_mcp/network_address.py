@@ -22,7 +22,7 @@ class NetworkAddress:
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can call."""
-        return self.host == "localhost" or _is_loopback(self.host)
+        return is_loopback(self.host)
 
     @property
     def authority(self) -> str:
@@ -65,9 +65,10 @@ def bound(address: NetworkAddress, *, option: str = "--http") -> socket.socket:
         ) from None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether the host is this machine, as it reaches itself."""
     try:
-        return ip_address(host).is_loopback
+        return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
 

@@ -57,7 +57,7 @@ def is_blank(text: str) -> bool:
 
 
 def is_finite(number: float) -> bool:
-    """Returns whether the number is one that a float can be; a whole number of JSON may be beyond every float."""
+    """Whether the number is finite and fits a float; a JSON integer may be too large for one."""
     try:
         return math.isfinite(number)
     except OverflowError:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from minions_evals_mcp.models.anthropic_client import messages_extra, read_message
 from minions_evals_mcp.models.client import ModelConnection
-from minions_evals_mcp.models.cloud_calls import CloudClient, shared
-from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.models.cloud_calls import CloudClient, messages_client, shared
 
 
 def open_client(connection: ModelConnection) -> CloudClient:
@@ -22,13 +18,4 @@ def open_client(connection: ModelConnection) -> CloudClient:
         **shared(connection, anthropic),
     )
 
-    async def send(request: ModelRequest, limits: tuple[str, ...]) -> Any:
-        del limits
-        return await sdk.messages.with_raw_response.create(
-            model=request.model,
-            max_tokens=request.max_tokens,
-            messages=[{"role": "user", "content": request.user}],
-            extra_body=messages_extra(request),
-        )
-
-    return CloudClient(connection, sdk, anthropic, send=send, read=read_message)
+    return messages_client(connection, sdk, anthropic)

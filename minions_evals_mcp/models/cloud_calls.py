@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+from minions_evals_mcp.models.anthropic_client import messages_extra, read_message
 from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
 from minions_evals_mcp.models.departure import departures_of
@@ -73,3 +74,18 @@ def shared(connection: ModelConnection, errors: ModuleType) -> Mapping[str, Any]
         "timeout": None,
         "http_client": web_of(connection, errors),
     }
+
+
+def messages_client(connection: ModelConnection, sdk: Any, errors: ModuleType) -> CloudClient:
+    """The client of a cloud that speaks Anthropic's Messages API."""
+
+    async def send(request: ModelRequest, limits: tuple[str, ...]) -> Any:
+        del limits
+        return await sdk.messages.with_raw_response.create(
+            model=request.model,
+            max_tokens=request.max_tokens,
+            messages=[{"role": "user", "content": request.user}],
+            extra_body=messages_extra(request),
+        )
+
+    return CloudClient(connection, sdk, errors, send=send, read=read_message)

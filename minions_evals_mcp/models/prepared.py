@@ -47,7 +47,7 @@ class Prepared:
         return response.content
 
     async def streamed(self, body: Json, read: Callable[[httpx2.Response], Awaitable[Told]]) -> Told | AttemptFault:
-        """Returns what `read` makes of a 2xx whose body is still on its way, or what went wrong before."""
+        """The result of `read` on a streamed 2xx response, or the fault that came before it."""
         request = self._request(to_json(body, inf_nan_mode="constants"))
         try:
             response = await self._web.send(request, stream=True)

@@ -217,14 +217,15 @@ class Models:
 
 def _require(package: str, who: str, *, extra: str = "") -> None:
     """Raises `UnsupportedError` where the package is missing; it is not imported."""
-    if not _is_there(package):
+    if not is_installed(package):
         wanted = f"'minions-evals-mcp[{extra}]'" if extra else package
         raise UnsupportedError(
             f"{who} the package {package}, which is not installed.", remedy=f"Install it with: pip install {wanted}"
         )
 
 
-def _is_there(package: str) -> bool:
+def is_installed(package: str) -> bool:
+    """Whether the package, or the module of a namespace, could be imported; it is not."""
     try:
         return find_spec(package) is not None
     except ModuleNotFoundError:  # what holds it is missing

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -60,14 +59,6 @@ def same_host(before: str, after: str) -> bool:
     if old.scheme == new.scheme:
         return ports[0] == ports[1]
     return new.scheme == "https" and ports == [PORTS["http"], PORTS["https"]]
-
-
-def is_loopback(host: str) -> bool:
-    """Whether the host is this machine, as it reaches itself."""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def origin(url: str) -> str:

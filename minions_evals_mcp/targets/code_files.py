@@ -101,7 +101,7 @@ def _installed_command(program: str, folder: Path) -> Iterator[Path]:
 
 
 def is_own(file: str) -> bool:
-    """Returns whether the file is the user's: not of an installed package, of Python, or of this one."""
+    """Whether the file is the user's own: not Python's, an installed package's or this package's."""
     path = Path(file).resolve()
     return not _INSTALLED & {*path.parts} and not any(path.is_relative_to(root) for root in _installed_roots())
 

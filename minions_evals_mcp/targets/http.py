@@ -25,7 +25,8 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.departure import Departure, departing
-from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, is_loopback, origin, same_host
+from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, origin, same_host
+from minions_evals_mcp.network_address import is_loopback
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.exchange import (

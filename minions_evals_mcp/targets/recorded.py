@@ -52,7 +52,7 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
 
 
 def heard(run: AgentRun) -> tuple[str, ...]:
-    """Returns what the user said in a recorded conversation; nothing where it was the request alone."""
+    """The user's messages in a recorded conversation; empty if it holds only the first request."""
     messages = [obj(message) for message in listed_values(run.extra.get("messages"))]
     said = [
         content_text(message.get("content", message.get("parts")))

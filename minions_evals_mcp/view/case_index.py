@@ -101,7 +101,7 @@ class AmongCases:
 
 
 def among_cases(places: Sequence[Place], place: Place) -> AmongCases | None:
-    """The case at that place among those; None where it is none of them."""
+    """The case's number and neighbours in the list; None if it is not listed."""
     try:
         at = places.index(place)
     except ValueError:

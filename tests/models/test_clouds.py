@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -131,9 +132,19 @@ async def test_azure_without_a_key_is_refused_by_the_name_of_its_variable(server
 async def test_a_cloud_whose_library_is_missing_is_refused_with_the_extra(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "_is_there", "boto3".__ne__)
+    monkeypatch.setattr(registry, "is_installed", "boto3".__ne__)
     with pytest.raises(UnsupportedError, match=r"boto3.*minions-evals-mcp\[bedrock\]"):
         await asked(server, "bedrock", key=None)
+
+
+def test_a_namespace_that_holds_another_library_does_not_count_as_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cloudspace" / "other").mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert registry.is_installed("cloudspace.other")
+    assert not registry.is_installed("cloudspace.auth")
+    assert not registry.is_installed("nowhere_at_all.auth")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +16,7 @@ from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access, Mod
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.models.prices import price_known
-from minions_evals_mcp.models.registry import Models, parse_model
+from minions_evals_mcp.models.registry import Models, is_installed, parse_model
 from minions_evals_mcp.models.replies import FailedReply
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.project import NAME
@@ -158,7 +157,7 @@ def _provider(row: ModelProvider, access: Access) -> MachineFinding:
         return _cloud(row, at)
     if access.api_key is None and not (row.keyless_elsewhere and at):
         return MachineFinding(row.name, ok=None, said="no key", remedy=f"Set {row.key_variable} to use it.")
-    if importlib.util.find_spec(row.package) is None:
+    if not is_installed(row.package):
         remedy = f"pip install {row.package}"
         return MachineFinding(row.name, ok=False, said="the SDK is missing", remedy=remedy)
     return MachineFinding(row.name, ok=True, said=f"{'key is set' if access.api_key else 'no key, local server'}{at}")
@@ -167,7 +166,7 @@ def _provider(row: ModelProvider, access: Access) -> MachineFinding:
 def _cloud(row: ModelProvider, at: str) -> MachineFinding:
     """Whether a cloud's own credentials can be looked for; whether there are any shows at the first call."""
     extra, where = row.client.partition("_")[0], ", ".join(row.place.values())
-    if importlib.util.find_spec(row.credentials.partition(".")[0]) is None:
+    if not is_installed(row.credentials):
         remedy = f"pip install 'minions-evals-mcp[{extra}]', or set {row.key_variable}"
         return MachineFinding(row.name, ok=False, said=f"{row.credentials} is missing", remedy=remedy)
     return MachineFinding(row.name, ok=True, said=f"no key, the credentials of {extra} in {where}{at}")

@@ -92,7 +92,7 @@ def _vet_addressed(db: Db, comparison: Record[PromptComparison], remedy: str) ->
 
 
 def _wins_without(db: Db, comparison: Record[PromptComparison], cases: Sequence[str]) -> bool:
-    """Returns whether the candidate is better with no point for those cases; never, where one looked after every case."""
+    """Whether the candidate still wins with those cases failed; False in a sequential comparison."""
     fields = comparison.fields
     if looked_at(db, fields.benchmark_run_id_a):
         return False

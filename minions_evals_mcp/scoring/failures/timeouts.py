@@ -209,7 +209,7 @@ def _spoken_of(failed: FailedOutput) -> Iterator[Signal]:
 
 
 def _hands_over(text: str) -> bool:
-    """Returns whether the agent sends the user to a person, or puts them through to one."""
+    """Whether the agent refers the user to a person or transfers them to one."""
     return refers_on(text) or _PUTS_THROUGH.search(text) is not None
 
 
