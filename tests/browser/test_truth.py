@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import cast
 
@@ -174,7 +175,11 @@ def test_the_theme_that_a_reader_chooses_stays(at: Tab, showing: dict[str, str])
 
 def test_two_ticked_runs_are_compared_and_the_address_keeps_the_facets(at: Tab, showing: dict[str, str]) -> None:
     at.go(showing["cliff runs"])
-    assert "24 runs" in text_of(at, "#runs .toolbar")
+    toolbar = text_of(at, "#runs .toolbar")
+    kinds = [
+        int(count) for count in re.findall(r"(?:benchmark|A/B test|comparison of two versions) \((\d+)\)", toolbar)
+    ]
+    assert (toolbar.split("\n")[0], len(kinds)) == (f"{sum(kinds)} runs", 3)
     at.ask_page(
         "(one => { one.value = 'ab-test'; one.dispatchEvent(new Event('change', {bubbles: true})) })(document.querySelector('#runs-kind'))"
     )

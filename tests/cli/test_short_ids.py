@@ -57,7 +57,7 @@ label {run} --draw 2 | label {bench} --draw 2 | judge {run} --by ada | judge-che
 stats {case} | history {case} | accept {case} --output blue | accept {run} | runs {run}
 report {run} -o r.json --compare {run1} | diff {run1} {run} | scorecard {run} --compare {run1}
 lift a.md --cases {bench} | world show {run} | conversations {run} | world check {world} | world attack {bench} --key k
-people assign {run}
+people assign {run} | label-user {run} --sound {case} --reason because --by ada
 add test-branch testCaseId={case} name=x provider=openai model=gpt-4o
 """
 COMMAND_LINES = [line.strip() for row in ROWS.strip().split("\n") for line in row.split("|")]
@@ -90,7 +90,7 @@ NO_ID = {
     "name", "skills_at", "subject", "type", "format", "skill", "explain", "content", "purpose", "undecided", "source", "failure",
     "case", "executions", "against", "agent", "dimension",
     "accept", "prompt", "config", "benchmark", "fault", "with_", "without", "filter", "server",
-    "rubric", "tag", "model", "raters", "adjudicate",
+    "rubric", "tag", "model", "raters", "adjudicate", "spoiled",
 }  # fmt: skip
 
 

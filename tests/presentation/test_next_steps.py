@@ -34,7 +34,9 @@ from tests.shared.presentation.sites import STAND_IN, sites
 from tests.workshop import config_in, opened
 
 STORE = Path("my evals.db")
-NUMBERS: dict[str, Value] = {"draw": 10, "repeats": 3, "trials": 2, "max_cost_usd": 1.5, "share": 0.3}
+CHOSEN: dict[str, Value] = {
+    "draw": 10, "repeats": 3, "trials": 2, "max_cost_usd": 1.5, "share": 0.3, "role": "judge",
+}  # fmt: skip
 NEEDED: dict[str, dict[str, JsonValue]] = {
     "comparison": {"versionA": "a", "versionB": "b"},
     "trial": {"version": "v", "against": "w"},
@@ -58,7 +60,7 @@ def _advised() -> list[Next]:
     """The steps of every site, computed arguments as a text that has to be quoted."""
     return [
         Next(
-            site.operation, {name: NUMBERS.get(name, cast("Value", value)) for name, value in site.arguments}, "does it"
+            site.operation, {name: CHOSEN.get(name, cast("Value", value)) for name, value in site.arguments}, "does it"
         )
         for site in sites()
         if site.operation != SET_KEY.operation

@@ -67,7 +67,11 @@ def changes(before: RunSetup, now: RunSetup) -> tuple[str, ...]:
     if before.versions != now.versions:
         changes_seen.append(f"the version: {_version(before)} → {_version(now)}")
     if before.target != now.target:
-        changes_seen.append(f"the target: {_target(before)} → {_target(now)}")
+        changes_seen.append(
+            f"the code or settings of {now.target_name}"
+            if _same_target(before, now)
+            else f"the target: {_target(before)} → {_target(now)}"
+        )
     others = (
         ("judge", before.judge, now.judge),
         ("rubric", before.rubric, now.rubric),
@@ -115,9 +119,14 @@ def incomparable(before: RunSetup, now: RunSetup) -> str:
     """Returns why a fall from one run to the other is no regression; empty where it may be one."""
     if before.versions is None and now.versions is not None:
         return f"it was made without a version, this one with {_version(now)}"
-    if before.target != now.target and now.target is not None:
+    if before.target != now.target and now.target is not None and not _same_target(before, now):
         return f"it was made with another target: {_target(before)}, this one with {_target(now)}"
     return ""
+
+
+def _same_target(before: RunSetup, now: RunSetup) -> bool:
+    """Returns whether both were made by a target of one name: a fall after an edit of its code is what a gate looks for."""
+    return None not in {before.target, now.target, now.target_name} and before.target_name == now.target_name
 
 
 def _version(setup: RunSetup) -> str:

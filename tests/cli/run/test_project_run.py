@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from tests.shared.cli.terminal import Terminal
 
 SUITE = """
@@ -63,6 +65,21 @@ def test_a_run_that_is_not_decided_says_what_was_not_judged(at: Terminal) -> Non
     twice = at.run("run", "--yes", "--trials", "2").err
     assert "2 of 4 outputs were not judged" in twice
     assert twice.count("raised KeyError") == 1
+
+
+def test_an_edit_of_the_program_that_makes_it_worse_is_a_regression(at: Terminal) -> None:
+    """The edited program is another target to a cache, and the one that the gate is there for."""
+    program = "import json, sys\nq = json.loads(sys.stdin.read())['q']\n"
+    at.file("geo.yaml", SUITE)
+    at.file("minions-evals.toml", PROJECT.replace("min-score = 0.9", "fail-on-regression = true"))
+    at.file("mine.py", f"{program}print({{'France': 'Paris', 'Italy': 'Rome'}}[q])\n")
+    target = f"command:{sys.executable} mine.py"
+    first = at.run("run", "--yes", "--target", target)
+    assert "2 of 2 passed" in first.out, first.err
+    at.file("mine.py", f"{program}print('unknown')\n")
+    ran = at.run("run", "--yes", "--literal", "--target", target)
+    assert "changed since: the code or settings of command:" in " ".join(ran.out.split())
+    assert ran.code == 1
 
 
 def test_the_literal_rule_that_an_undecided_gate_names_is_taken(at: Terminal) -> None:
