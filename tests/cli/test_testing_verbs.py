@@ -99,7 +99,7 @@ async def test_what_does_not_fit_is_refused_by_name(at: Terminal, server: Server
     words = (
         "name is missing",
         "mood is no FIELD=VALUE",
-        "colour is no field",
+        "unknown field of a test case: colour",
         "is a prompt-version",
         "nobody",
         "--trials",
@@ -126,7 +126,7 @@ def test_a_prompt_version_is_made_and_follows_the_latest(at: Terminal) -> None:
     assert (fields["versionNumber"], fields["promptId"], fields["changelog"]) == (2, "song", "livelier")
     assert '"song-1"' in listed.out
     assert [colour.code, bare.code] == [2, 2]
-    assert "colour is no field of a prompt version here" in colour.err
+    assert "unknown field of a prompt version: colour" in colour.err
     assert "content is missing" in bare.err
 
 

@@ -165,7 +165,7 @@ async def test_the_check_is_measured_and_licensed_like_a_judge(at: Terminal, run
     shown = at.run("agreement", "b")
     assert shown.code == 0
     assert "of the spoiled it caught 1 of 1" in shown.out
-    assert "it is not known whether to trust it: 2 of the 30 labels" in shown.out
+    assert "not enough labels to know whether to trust it: 2 of the 30 labels" in shown.out
     async with open_engine(engine_at(at)) as engine:
         await labelled(engine, run_id, sound=("swapped",))
         async with visitor(engine) as page:

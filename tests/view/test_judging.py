@@ -102,7 +102,7 @@ async def test_two_people_who_judge_two_outputs_of_a_run_at_once_are_both_kept(e
         ({"score-0": "1.01"}, "Give a number from 0 to 1."),
         ({"score-1": "five"}, "Give a number from 0 to 5."),
         ({"score-1": "nan"}, "Give a number from 0 to 5."),
-        ({"why-1": " \u200b"}, "A score needs its reason."),
+        ({"why-1": " \u200b"}, "A score needs a reason."),
         ({"personToken": " "}, "A person judges here"),
         ({"personToken": "of nobody"}, "A person judges here"),
     ],

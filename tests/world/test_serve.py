@@ -239,7 +239,7 @@ async def test_a_check_says_what_is_on_the_tape_and_how_the_real_tools_have_chan
     same = at.run("world", "check", world_file(at, real(at, "replay")), "--live", "--yes")
     assert same.code == 0, same
     assert "notes is replayed from notes.jsonl: 1 calls of notes 1.2.3, recorded 20" in same.out
-    assert "its tools are as they were recorded" in same.out
+    assert "its tools match the recording" in same.out
     replay = world_file(at, real(at, "replay", "extra"))
     changed = at.run("world", "check", replay, "--live", "--yes")
     assert (changed.code, "extra is new" in changed.out) == (1, True), changed

@@ -284,7 +284,7 @@ REFUSED = {
     "outside": (["csv", "--with", "AGENTS.md=../up.md"], "not a path below the folder"),
     "not there": (["csv", "--with", "missing.md"], "no file and no folder"),
     "two at one place": (["csv", "--with", "AGENTS.md=A", "--with", "t.yaml=A"], "both laid at A"),
-    "a version": (["csv", "--prompt-version", "v"], "the arms of a lift are its versions"),
+    "a version": (["csv", "--prompt-version", "v"], "a lift sets the prompt versions of its arms"),
 }
 
 

@@ -78,7 +78,7 @@ def test_what_is_not_too_old_for_the_project_is_kept_and_days_are_vetted(at: Ter
     )
     assert none.code == 2
     assert "cannot be brought back" in none.err
-    assert (kept.code, "Nothing held it." in kept.out) == (0, True), kept.err
+    assert (kept.code, "Nothing to erase." in kept.out) == (0, True), kept.err
     assert f"{WHO} is a person".encode() in bytes_of(store)
     at.file("minions-evals.toml", "[retention]\noutputs = 3\nagent-runs = 0\n")
     refused = at.run("forget", "--retention", "--yes", "--db", "evals.db")

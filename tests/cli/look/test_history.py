@@ -62,7 +62,7 @@ def test_an_output_that_waits_is_accepted_by_its_case_or_its_run(at: Terminal) -
     assert (latest.code, "may be a test case or a run" in latest.err) == (2, True)
     assert "1 output has nothing to be judged by: minions-evals accept CASE" in waiting.out
     assert "submit takes" not in waiting.out
-    assert "n expects from now on: Hi" in accepted.out
+    assert "n now expects: Hi" in accepted.out
     assert "1 run, 100 % passed" in stats.out
 
 

@@ -77,7 +77,7 @@ def test_labels_that_an_agent_imports_are_kept_and_are_nobodys(at: Terminal) -> 
     judged(at)
     taken = at.run("label", "b", "--from", at.file("labels.csv", rows(judgedBy="anna")))
     assert taken.code == 0, taken.err
-    assert "They are not people's: no person imported them" in taken.out
+    assert "They do not count as human labels, because no identified person imported them" in taken.out
     assert '"qualified"' not in licence(at)
     exported = [json.loads(line) for line in at.run("export", "--type", "eval-judgment").out.splitlines()]
     labels = [one["fields"] for one in exported if one["fields"].get("origin") == "imported"]

@@ -189,8 +189,8 @@ def test_a_comparison_over_fewer_outputs_than_cases_is_undecided_unless_that_is_
 def test_a_key_whose_run_is_complete_says_that_nothing_was_judged_now(at: Terminal) -> None:
     at.run("import", at.file("s.json", suite(case("a"), answer("r", "a", "green"), benchmark("x", "a"))))
     first, again = at.many(*[["run-benchmark", "x", "--key", "k"]] * 2)
-    assert "nothing was judged now" not in first.err
-    assert "The run under the key k is complete since" in again.err
+    assert "Nothing was re-run" not in first.err
+    assert "The run under the key k was completed at" in again.err
 
 
 def packets(found: Ended) -> list[Json]:

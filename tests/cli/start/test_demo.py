@@ -72,7 +72,7 @@ def test_a_demo_that_was_cut_short_goes_on_and_says_so(at: Terminal) -> None:
     )
     assert [one.code for one in (imported, run, resumed, again)] == [0, 0, 0, 0]
     assert resumed.out.startswith("An earlier start of the demo was cut short")
-    assert again.out.startswith("This store holds the demo already")
+    assert again.out.startswith("This store already has the demo")
 
 
 def test_the_demo_has_a_store_of_its_own_and_uses_no_key(at: Terminal) -> None:
