@@ -234,7 +234,7 @@ async def _(agent: Agent) -> str:
 # The chain
 
 
-@attack("a bad version that the candidate is said to follow", refused_as="was measured already|set once")
+@attack("a bad version that the candidate is said to follow", refused_as="already has runs|set once")
 async def _(agent: Agent) -> str:
     await agent.compare(AS_BEFORE, AS_BEFORE)
     return await agent.outright(version(1, "q", "under"), relations=[{"sourceId": "p@1", "targetId": "under"}])
@@ -326,7 +326,7 @@ async def _(agent: Agent) -> str:
     return await agent.refused()
 
 
-@attack("the agent hands its own outputs in, for both versions", refused_as="handed in, by no person")
+@attack("the agent hands its own outputs in, for both versions", refused_as="submitted, not by a person")
 async def _(agent: Agent) -> str:
     await agent.save(*recorded("p@1", WRONG), *recorded("p@2", RIGHT))
     await agent.compare(WRONG, RIGHT, fresh=False)
@@ -334,7 +334,8 @@ async def _(agent: Agent) -> str:
 
 
 @attack(
-    "a second connection of the agent judges, the first decides", refused_as="handed in by agents, and an agent decides"
+    "a second connection of the agent judges, the first decides",
+    refused_as="submitted by agents, and an agent is the one who approves",
 )
 async def _(agent: Agent) -> str:
     await agent.save(*(one for one in read_by_people(CASES) if isinstance(one, dict) and one["type"] != "agent-run"))

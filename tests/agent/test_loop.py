@@ -112,7 +112,7 @@ async def test_another_message_under_a_taken_id_is_refused(engine: Engine) -> No
             {"benchmarkId": "b", "promptVersionA": "p", "promptVersionB": "p"},
             "payload.promptVersionB: it is",
         ),
-        ("agent-run-completed", {}, "payload.agentRunId: give it"),
+        ("agent-run-completed", {}, "payload.agentRunId: give agentRunId or agentRun"),
         ("approval-decided", {"decidedBy": "ben"}, "payload.approvalRequestId: give it"),
         ("instruction", {"text": " "}, "payload.text: must say something"),
     ],

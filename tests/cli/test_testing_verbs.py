@@ -120,7 +120,7 @@ def test_a_prompt_version_is_made_and_follows_the_latest(at: Terminal) -> None:
         words,
     )
     assert made.out == "made prompt-version song-1\n"
-    assert (again.code, "has that text already" in again.err) == (2, True)
+    assert (again.code, "already has that text" in again.err) == (2, True)
     fields = next_one.one()["fields"]
     assert isinstance(fields, dict)
     assert (fields["versionNumber"], fields["promptId"], fields["changelog"]) == (2, "song", "livelier")

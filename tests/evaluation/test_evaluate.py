@@ -59,7 +59,7 @@ async def test_it_is_kept_as_a_benchmark_that_every_other_door_knows(tmp_path: P
         assert again.state == "completed"
         with pytest.raises(BadInputError) as refused:
             await run_benchmark(engine, RunRequest(subject_id="geo"))
-        assert "the Python program that evaluates them" in refused.value.remedy
+        assert "A Python program evaluates its cases" in refused.value.remedy
 
 
 async def test_it_works_inside_a_running_loop(tmp_path: Path) -> None:

@@ -104,13 +104,13 @@ async def test_a_prompt_is_edited_as_a_new_version_and_only_the_latest_is(engine
         assert "p@2" in page
         assert "<ins>" in page
         for form, told in (
-            (edited, "is not the latest version any more"),
+            (edited, "is no longer the latest version"),
             ({**edited, "after": "none"}, "no prompt-version with the id"),
         ):
             assert told in (await client.post("/prompts", data=form)).text
         newest = re.findall('name="after" value="([^"]+)"', page)[0]
         same = await client.post("/prompts", data={"after": newest, "content": "Answer kindly.\nThen stop."})
-        assert "nothing was changed" in same.text
+        assert "no changes" in same.text
     version = (await found(engine, newest, PromptVersion)).fields
     assert (version.content, version.version_number, version.prompt_id) == ("Answer kindly.\nThen stop.", 2, "p")
 

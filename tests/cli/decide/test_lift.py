@@ -135,7 +135,7 @@ def test_a_skills_use_is_not_asked_of_what_is_no_skill(at: Terminal) -> None:
     at.file("cases.json", [{"id": 1, "prompt": "total", "should_trigger": True}])
     ended = lift(at, "AGENTS.md", "--cases", "cases.json")
     assert ended.code == 2
-    assert "no skill is tried" in str(ended.error()["message"])
+    assert "tests no skill" in str(ended.error()["message"])
 
 
 def test_it_is_written_as_skill_benchmarks_are(at: Terminal) -> None:
@@ -280,7 +280,7 @@ def test_an_agent_is_named_from_where_one_stands(at: Terminal) -> None:
 REFUSED = {
     "no such subject": (["nothere"], "is no file and no folder here"),
     "no cases": (["AGENTS.md"], "says nothing of the cases"),
-    "both the same": (["csv", "--without", "csv"], "lay the same files"),
+    "both the same": (["csv", "--without", "csv"], "use the same workspace files"),
     "outside": (["csv", "--with", "AGENTS.md=../up.md"], "not a path below the folder"),
     "not there": (["csv", "--with", "missing.md"], "no file and no folder"),
     "two at one place": (["csv", "--with", "AGENTS.md=A", "--with", "t.yaml=A"], "both laid at A"),

@@ -106,7 +106,7 @@ def test_a_person_names_the_version_in_use_and_an_agent_does_not(at: Terminal) -
     assert "p@1  " in at.run("versions", "p").out
     refused = at.run("prompt", "use", "p@2")
     assert refused.code == 2
-    assert "takes a person's word" in refused.err
+    assert "only a person can do this" in refused.err
     named = at.person("anna").run("prompt", "use", "p@latest", "--json")
     assert named.one() == {"current": "p@2", "namedBy": "anna"}
     current = [line for line in at.run("versions", "p").out.splitlines() if "current" in line]

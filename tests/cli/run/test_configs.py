@@ -156,7 +156,7 @@ def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_th
     ]  # fmt: skip
     first, second = (at.folder / "m.csv").read_text().splitlines()[1:]
     assert first.endswith("passed says: contains 'one',")
-    assert second.endswith("not asked for by this test,,,not asked for by this test,")
+    assert second.endswith("not part of this test,,,not part of this test,")
     results = cast("Json", json.loads((at.folder / "r.json").read_text())["results"])
     told = [(one["testIdx"], one["promptIdx"], cast("Json", one["prompt"])["raw"]) for one in parts(results["results"])]
     assert told == [(0, 0, "one"), (0, 1, "code: one"), (1, 0, "two")]

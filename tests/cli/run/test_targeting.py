@@ -123,7 +123,8 @@ def test_outputs_are_used_again_when_asked_for_and_the_answer_says_so(asking: Te
     notes = [run["notes"] for run in runs]
     assert notes == [
         "outputs: 2 from command:cat",
-        "outputs: 2 cached from command:cat; every output came from the cache: no point of the trend, and no last score",
+        "outputs: 2 cached from command:cat; every output came from the cache, so it does not count for the trend or the last"
+        " score",
     ]
     assert "leave one of them out" in str(trials.error()["message"])
 
@@ -161,6 +162,6 @@ def test_chosen_cases_are_said_to_be_no_whole_benchmark(asking: Terminal) -> Non
     assert "0 of 1 passed (chosen cases only)" in failed.out
     assert "failed or not scored in k: 1 of 2 cases" in " ".join(failed.out.split())
     assert passed.out.endswith("Next: minions-evals view\n"), "it is no point of the trend"
-    assert str(tagged.error()["message"]).startswith("no case of b is selected by: status=passed, text~a, b")
+    assert str(tagged.error()["message"]).startswith("no case of b matches: status=passed, text~a, b")
     assert seed.code == bad.code == 2
     assert "--sample" in seed.err

@@ -315,7 +315,7 @@ async def test_a_key_that_was_asked_for_otherwise_is_refused(tmp_path: Path) -> 
         await answered(engine, "v1", first(1, 2))
         await answered(engine, "v2", first(2, 2))
         await compared(engine, key="k")
-        with pytest.raises(ConflictError, match="asked for otherwise"):
+        with pytest.raises(ConflictError, match="requested with other arguments"):
             await compared(engine, key="k", trials=2)
 
 

@@ -208,7 +208,8 @@ async def test_a_winner_other_than_the_verdict_says_is_explained(tmp_path: Path)
             "the version that scores higher lacks 30 outputs"
         )
         assert (
-            "30 outputs are missing: with missing outputs as failures the verdict would be regressed" in found.in_words
+            "30 outputs are missing: if missing outputs count as failures, the verdict would be regressed"
+            in found.in_words
         )
 
 

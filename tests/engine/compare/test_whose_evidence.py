@@ -149,7 +149,9 @@ async def test_an_agent_approves_nothing_on_judgments_of_agents_whatever_they_ca
     async with opened(config_in(tmp_path)) as engine:
         await judged_whole(engine, await judged_comparison(engine, "caller"))
         assert {one.fields.judged_by_type for one in await all_of(engine, EvalJudgment)} == {"llm"}
-        with pytest.raises(RuleError, match=r"16 judgments of .* were handed in by agents, and an agent decides"):
+        with pytest.raises(
+            RuleError, match=r"16 judgments of .* were submitted by agents, and an agent is the one who approves"
+        ):
             await decided(engine, "p@2")
         assert await decided(engine, "p@2", by="anna") == "approved"
 
@@ -194,7 +196,7 @@ async def test_a_bad_version_slipped_under_the_chain_is_not_what_must_be_beaten(
         await save(engine, version(1))
         await outputs(engine, "p@1", 0)
         await compared(engine, "p@1", "p@3")
-        with pytest.raises(RuleError, match="no comparison shows p@3 against the current version p@2"):
+        with pytest.raises(RuleError, match="no comparison of p@3 with the current version p@2"):
             await decided(engine, "p@3", by="anna")
 
 
@@ -232,7 +234,7 @@ async def test_a_chain_that_was_approved_apart_is_not_tied_to_another(tmp_path: 
             await outputs(engine, f"q@{number}", right)
         await compared(engine, "q@1", "q@2")
         await decided(engine, "q@2", by="anna")
-        with pytest.raises(RuleError, match="was measured already"):
+        with pytest.raises(RuleError, match="already has runs"):
             await save(engine, relations=[Relation("q@1", "p@1", "follows")])
         assert await engine.store.read(lambda db: current_version(db, "p@1")) == "p@1"
 

@@ -319,7 +319,7 @@ async def test_code_that_judges_is_called_once_and_code_that_changed_is_another_
         assert (first(matrix).score, matrix.spent_usd) == (score, 0.25)
     assert await anyio.Path(f"{file}.log").read_text() == "xx"
     assert await judges(engine) == ["code:file://judge.py"] * 2
-    with pytest.raises(BadInputError, match="is code, or has an address"):
+    with pytest.raises(BadInputError, match="is code, or has its own address"):
         await bench(engine, matrix.benchmark_id)
 
 

@@ -31,7 +31,8 @@ LOG: list[JsonValue] = [
     {"tool": "find_order", "arguments": {"customer": "Ben"}, "error": "no such customer"},
 ]
 SOUND: Json = {
-    "step": 2, "quote": '"customer": "Ben"', "description": "It looked for Ben.", "rootCause": "The wrong customer was asked for.",
+    "step": 2, "quote": '"customer": "Ben"', "description": "It looked for Ben.", "rootCause": "The wrong customer was asked"
+    " for.",
     "failureType": "wrong-output", "confidence": 0.99,
 }  # fmt: skip
 
@@ -103,7 +104,7 @@ async def test_with_a_model_that_returns_canned_prose_no_cause_loses_its_quote(
     assert said is not None
     assert why in said.refused
     assert (said.root_cause, said.quote, said.step) == ("", "", None)
-    assert model_sentence(said) == f"anthropic:fake-judge was asked; its answer was discarded: {said.refused}"
+    assert model_sentence(said) == f"anthropic:fake-judge was asked, but its answer was discarded: {said.refused}"
 
 
 async def test_it_may_say_that_the_log_shows_no_cause(tmp_path: Path) -> None:

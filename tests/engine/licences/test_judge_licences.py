@@ -246,7 +246,7 @@ async def test_what_was_drawn_once_is_not_drawn_again_until_nothing_is_left(engi
 async def test_there_is_nothing_to_label_where_no_model_judged(engine: Engine) -> None:
     await suite(engine, 2)
     await bench(engine, "b", judge="human")
-    with pytest.raises(BadInputError, match="no benchmark or benchmark-run whose outputs a model judged"):
+    with pytest.raises(BadInputError, match="not a benchmark or benchmark-run judged by a model"):
         await draw_labels(engine, "b", triggered_by="me")
 
 
@@ -299,12 +299,14 @@ async def test_a_judge_that_people_contradict_has_no_version_approved_by_an_agen
     await labelled(engine, first, truth)
     made = await compared(engine, [not one for one in truth], [True] * 60)
     assert (made.verdict, made.judge_state) == ("improved", "unqualified")
-    with pytest.raises(RuleError, match=r"were handed in by agents, and an agent decides|cannot be trusted") as refused:
+    with pytest.raises(
+        RuleError, match=r"were submitted by agents, and an agent is the one who approves|cannot be trusted"
+    ) as refused:
         await approve_prompt_version(engine, approval("agent"))
     assert "person" in refused.value.remedy
     with pytest.raises(RuleError, match="cannot be trusted") as refused:
         await approve_prompt_version(engine, approval("maria"))
-    assert typed(refused.value.remedy_text).startswith("An override reason lets it pass. `minions-evals ")
+    assert typed(refused.value.remedy_text).startswith("An override reason allows it. `minions-evals ")
     assert (await approve_prompt_version(engine, approval("maria", "Read them all."))).fields.decision == "approved"
     assert "unqualified" in {one.fields.state for one in await all_of(engine, JudgeLicence)}
 
@@ -401,5 +403,5 @@ async def test_a_promise_that_labels_do_not_certify_is_not_granted_and_says_why(
     found = await promise_error(engine, run.id, max_error=0.1, triggered_by="me")
     assert found.threshold is None
     assert "cannot be promised" in found.in_words
-    with pytest.raises(BadInputError, match="max-judge-error is 1"):
+    with pytest.raises(BadInputError, match="invalid max-judge-error 1"):
         await promise_error(engine, run.id, max_error=1, triggered_by="me")

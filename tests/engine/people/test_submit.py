@@ -275,10 +275,8 @@ async def test_a_packet_that_was_never_handed_out_or_is_anothers_is_refused(engi
     job = await waiting(engine)
     (packet,) = await packets(engine, job.id)
     other = await try_case(engine, "c0")
-    await refused(
-        engine, job, ConflictError, "handed out no judgment request", {**answered(packet, 1, 5), "digest": "0" * 32}
-    )
-    await refused(engine, other, ConflictError, "handed out no judgment request", answered(packet, 1, 5))
+    await refused(engine, job, ConflictError, "has no judgment request", {**answered(packet, 1, 5), "digest": "0" * 32})
+    await refused(engine, other, ConflictError, "has no judgment request", answered(packet, 1, 5))
     with pytest.raises(NotFoundError):
         await submit(engine, "nowhere", answered(packet, 1, 5))
 
@@ -396,10 +394,10 @@ async def test_a_packet_for_a_person_is_not_an_agents_to_answer_under_whatever_n
     (packet,) = await packets(engine, job.id)
     await confirm_person(engine, "Anna")
     for name in ("agent", "nobody"):
-        with pytest.raises(BadInputError, match=r"asks a person .*, and an agent speaks here") as refused:
+        with pytest.raises(BadInputError, match=r"asks a person .*, and the caller is an agent") as refused:
             await submit(engine, job.id, answered(packet, 1, 5), judged_by=name)
         assert "minions-evals people add NAME" in typed(refused.value)
-    with pytest.raises(BadInputError, match="anna is a person whom this store knows"):
+    with pytest.raises(BadInputError, match="anna is a person registered in this store"):
         await submit(engine, job.id, answered(packet, 1, 5), judged_by="anna")
     assert not await all_of(engine, EvalJudgment)
 

@@ -181,7 +181,7 @@ async def test_an_evaluator_that_cannot_be_called_is_refused_before_the_model_is
         asked.append(prompt)
         return "yes"
 
-    with pytest.raises(BadInputError, match="Let it take response and test_case by name"):
+    with pytest.raises(BadInputError, match="It must accept response and test_case by name"):
         await run_test(prompt=PROMPT, test_case=plain(), llm=model, evaluator=evaluator)
     assert not asked
 

@@ -75,7 +75,7 @@ REFUSED: list[tuple[str, Sequence[Record[Fields]], str]] = [
     ("an unknown assertion", [case("c", assertions=[{"type": "equals", "value": "x"}, {"type": "nice"}])], "nice"),
     ("an assertion that lacks its value", [case("c", assertions=[{"type": "contains"}])], r"assertions\[0\]"),
     ("a pattern that is none", [case("c", expectedOutputs={"output": "/a(/"})], "expectedOutputs.output"),
-    ("a sixth branch", [case("c", expectedOutputs=GOOD), *(branch(n) for n in range(6))], "has 5 branches already"),
+    ("a sixth branch", [case("c", expectedOutputs=GOOD), *(branch(n) for n in range(6))], "already has 5 branches"),
     ("one id twice", [case("c", expectedOutputs=GOOD), case("c", expectedOutputs=GOOD)], "id: duplicate id"),
     (
         "a result",

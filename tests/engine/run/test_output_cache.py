@@ -40,9 +40,8 @@ async def run(engine: Engine, target: str, **request: JsonValue) -> str:
 def made(target: str, number: int, *, cached: int = 0) -> str:
     """The sentence on where the outputs of a run came from."""
     parts = [f"{number} from {target}"] * bool(number)
-    every = (
-        "; every output came from the cache: no point of the trend, and no last score" if cached and not number else ""
-    )
+    uncounted = "; every output came from the cache, so it does not count for the trend or the last score"
+    every = uncounted if cached and not number else ""
     return (
         "outputs: "
         + ", ".join([*parts, *[f"{cached} cached{'' if number else f' from {target}'}"] * bool(cached)])

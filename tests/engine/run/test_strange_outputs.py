@@ -38,9 +38,9 @@ async def _notes(engine: Engine, *texts: str) -> str:
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        (("", " ", "", "good"), "warning: 3 of 4 outputs are empty; does what made them work?"),
-        (("same",) * 4, "warning: all 4 outputs are alike; does what made them work?"),
-        (("good", "other", "", "", ""), "warning: 3 of 5 outputs are empty; does what made them work?"),
+        (("", " ", "", "good"), "warning: 3 of 4 outputs are empty. Check that the target works"),
+        (("same",) * 4, "warning: all 4 outputs are identical. Check that the target works"),
+        (("good", "other", "", "", ""), "warning: 3 of 5 outputs are empty. Check that the target works"),
         (("", "", "good", "good"), ""),
         (("good",) * 4, ""),
         (("same", "same"), ""),

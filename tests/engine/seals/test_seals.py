@@ -138,7 +138,7 @@ async def test_open_cases_that_ask_the_same_are_named_when_a_benchmark_is_sealed
         )
         made = await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
     assert made.open_copies == ["twin"]
-    assert "stand in open cases, too, which show them: twin" in made.in_words
+    assert "Open cases have the same inputs and reveal them: twin" in made.in_words
 
 
 async def test_no_door_of_the_engine_edits_or_hides_what_is_sealed(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ async def test_a_sealed_case_that_comes_in_again_is_left_as_it_is_and_not_compar
         await save(engine, case("c1", expectedOutputs={"output": "x"}), benchmark("b", "c1"))
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
         again = Arrival(case("c1", expectedOutputs={"output": "x"}, inputs=inputs))
-        left = "1 sealed record stays as before. The new content was not compared with it"
+        left = "1 sealed record is unchanged as before. The new content was not compared with it"
         assert await save_records(engine, [again]) == Saved(0, 0, 0, (left,))
         with pytest.raises(SealedError, match="test-case c1 belongs to the sealed benchmark b and is not edited"):
             await save_records(engine.speaking(REMOTE_AGENT), [again])

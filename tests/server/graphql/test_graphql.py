@@ -284,12 +284,12 @@ async def test_a_refusal_and_its_remedy_are_in_the_words_of_this_interface(tmp_p
         gone = await api.refused("RunABTest", input={"testCaseId": case, "branchIds": ["gone", "too"]})
         assert gone["extensions"]["remedy"] == f'`testBranches(testCaseId: "{case}")` shows them.'
         none = await api.refused("BatchRunTests", input={"promptId": "mood", "testCaseIds": []})
-        assert none["message"] == "testCaseIds: at least 1 must be given, not 0."
+        assert none["message"] == "testCaseIds: at least 1 must be given, got 0."
         branch = {"testCaseId": case, "provider": "openai", "model": "m"}
         for number in range(5):
             await api.ask("CreateTestBranch", input={**branch, "name": f"branch {number}"})
         sixth = await api.refused("CreateTestBranch", input={**branch, "name": "sixth"})
-        assert sixth["message"].endswith(f"test-case {case} has 5 branches already. Delete one first.")
+        assert sixth["message"].endswith(f"test-case {case} already has 5 branches. Delete one first.")
 
 
 async def test_a_case_of_a_batch_that_cannot_be_run_is_null_beside_the_others(tmp_path: Path) -> None:
