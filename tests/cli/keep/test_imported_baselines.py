@@ -1,4 +1,4 @@
-"""An import that says what is right: what waited for it is judged, and what was expected before is kept."""
+"""An import that says what is right: waiting outputs are judged now, and what was expected before is kept."""
 
 from __future__ import annotations
 

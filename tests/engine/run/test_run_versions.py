@@ -128,7 +128,7 @@ async def test_a_version_that_is_named_and_unknown_is_refused_as_such_before_a_j
     await save(shop.engine, case("c", promptId="p", expectedOutputs=WANTED), answer("a", "c", "good"))
     for name, said in {
         "p@7": "Its versions are 1, 2, 3", "7": "Its versions are 1, 2, 3", "p-7": "no prompt-version with the id 'p-7'",
-        "p": "name a version as p@latest or p@NUMBER", "q@1": "no prompt or prompt-version with the id 'q'",
+        "p": "Name a version as p@latest or p@NUMBER", "q@1": "no prompt or prompt-version with the id 'q'",
     }.items():  # fmt: skip
         with pytest.raises(NotFoundError, match=said):
             await try_case(shop.engine, "c", prompt_version_ref=name)

@@ -334,5 +334,5 @@ async def test_the_door_asks_for_the_token_and_knows_its_hosts(tmp_path: Path) -
 
 def test_graphql_without_http_is_refused_at_the_start() -> None:
     assert read_options(["--http", "127.0.0.1:0", "--graphql"]).graphql
-    with pytest.raises(BadInputError, match="goes with --http"):
+    with pytest.raises(BadInputError, match="needs --http"):
         read_options(["--graphql"])

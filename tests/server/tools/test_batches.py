@@ -67,7 +67,7 @@ async def test_two_stored_runs_are_compared_as_they_are(tmp_path: Path) -> None:
         assert "improved; p@2 scores 1, p@1 0 on 8 cases" in str(made["summary"])
         assert part(made, "comparison")["runA"] == before
         (said,) = cast("list[str]", made["next"])
-        assert said.startswith("you cannot approve p@2 on this: HR2: p@2 is already the current version of its prompt")
+        assert said.startswith("p@2 cannot be approved on this: HR2: p@2 is already the current version of its prompt")
         assert "characters)" not in said, "what follows is not cut"
         same = await host.call("compare_prompt_versions", runIds=[before, after])
         assert part(same, "comparison")["comparisonId"] == part(made, "comparison")["comparisonId"]

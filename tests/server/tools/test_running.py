@@ -289,7 +289,7 @@ async def test_a_dry_run_counts_a_models_grades_the_targets_calls_and_what_is_mi
         live = part(asked, "estimate")
         assert (live["missing"], live["modelCalls"], live["targetCalls"]) == (0, 4, 1)
         assert 0 < cast("float", live["targetCostUsd"]) < 1
-        assert "at most 1 calls to make outputs" in str(asked["summary"])
+        assert "at most 1 calls to generate outputs" in str(asked["summary"])
         fresh = part(await host.call("run_benchmark", **{**once, "recorded": False, "target": TARGET}), "estimate")
         assert (fresh["missing"], fresh["modelCalls"], fresh["targetCalls"]) == (0, 4, 2)
         assert server.requests == 0
