@@ -110,7 +110,7 @@ async def test_another_message_under_a_taken_id_is_refused(engine: Engine) -> No
         (
             "compare-prompts",
             {"benchmarkId": "b", "promptVersionA": "p", "promptVersionB": "p"},
-            "payload.promptVersionB: it is",
+            "payload.promptVersionB: same as",
         ),
         ("agent-run-completed", {}, "payload.agentRunId: give agentRunId or agentRun"),
         ("approval-decided", {"decidedBy": "ben"}, "payload.approvalRequestId: give it"),

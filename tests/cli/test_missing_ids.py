@@ -113,7 +113,7 @@ def test_a_config_has_no_trend_and_says_why(at: Terminal) -> None:
     for command in ("trend", "what-changed"):
         refused = at.run(command, "latest")
         assert refused.code == 2
-        assert "has run, but none of its runs is a point of a trend" in refused.err
+        assert "has runs, but none counts for a trend" in refused.err
         assert "minions-evals runs " in refused.err
 
 

@@ -98,7 +98,7 @@ async def test_what_does_not_fit_is_refused_by_name(at: Terminal, server: Server
     assert [ended.code for ended in refusals] == [2] * 6
     words = (
         "name is missing",
-        "mood is no FIELD=VALUE",
+        "expected FIELD=VALUE, got mood",
         "unknown field of a test case: colour",
         "is a prompt-version",
         "nobody",

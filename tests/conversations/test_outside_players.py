@@ -111,12 +111,12 @@ async def test_an_empty_message_leaves_and_the_conversation_is_judged(tmp_path: 
         await host.call("save_records", records=talks(1, ends=None, retries=0))
         asked = await host.call("run_test_case", testCaseId="t0", waitSeconds=50)
         refused = await host.refused("submit_judgments", runId=asked["runId"], packets=leaving(asked))
-        assert "begins with a message" in refused
+        assert "must begin with a message" in refused
         refused = await host.refused(
             "submit_judgments", runId=asked["runId"],
             packets=[{"digest": rows(asked, "packets")[0]["digest"], "judgments": [{"criterionId": "x", "score": 1, "rationale": "y"}]}],
         )  # fmt: skip
-        assert "no message is given" in refused
+        assert "and got none" in refused
         said = await host.call("submit_judgments", runId=asked["runId"], packets=answers(asked, "My money for A1!"))
         done = await host.call("submit_judgments", runId=asked["runId"], packets=leaving(said))
         assert (done["state"], done["outcomes"]) == ("completed", {"scored": 1})

@@ -117,9 +117,9 @@ async def test_who_is_no_person_and_what_is_no_conversation_is_refused(at: Termi
     assert "only a person can do this" in ended.err
     anna = at.with_env(MINIONS_EVALS_PERSON_TOKEN=await token(at))
     ended = anna.run("label-user", run_id, "--sound", "swapped", "--spoiled", "nothing", "--reason", "x")
-    assert "has no conversation nothing" in ended.err
+    assert "has no finished conversation nothing" in ended.err
     assert "overruled" not in at.run("conversations", run_id).out, "all or none is kept"
-    assert "is named in --sound, too" in anna.run(*asked, "--spoiled", "swapped").err
+    assert "is also named in --sound" in anna.run(*asked, "--spoiled", "swapped").err
     async with open_engine(engine_at(at)) as engine:
         with pytest.raises(BadInputError, match="the caller is an agent"):
             await label_user.run(engine, LabelRequest(run_id=run_id, sound=("swapped",), reason="x"))

@@ -115,7 +115,7 @@ def test_a_set_whose_outputs_come_without_a_tool_log_is_no_result(at: Terminal) 
     target(at, log=False)
     ended = lift(at, skill(at, {"id": 1, "prompt": "total", "should_trigger": True}))
     assert (ended.code, ended.one()["triggers"]) == (3, None)
-    assert "no output came with a tool log" in str(ended.one()["inWords"])
+    assert "no output has a tool log" in str(ended.one()["inWords"])
 
 
 def test_an_eval_that_asks_for_nothing_is_refused_alone_and_named_beside_others(at: Terminal) -> None:

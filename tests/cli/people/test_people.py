@@ -112,7 +112,7 @@ def test_who_is_second_is_told_and_ctrl_c_leaves_the_rest_waiting(at: Terminal) 
         assert Terminal(at.folder).person("bob").run("submit", file).code == 0
         process.stdin.write(b"1\nit is kind\n5\nall is right here\n\n")
         process.stdin.flush()
-        until(process.stdout, b"judged already")
+        until(process.stdout, b"already judged")
         until(process.stdout, b"score from")
         process.send_signal(SIGINT)
         rest, wrong = process.communicate(timeout=HANG_S)
@@ -151,7 +151,7 @@ def test_a_program_gets_the_next_question_as_the_packet_that_submit_takes(at: Te
 
 def test_what_waits_for_an_agent_is_no_question_to_a_person(at: Terminal) -> None:
     (said,) = imported(at, ["judge", "--by", "anna"], judge_type="llm")
-    assert "2 wait for the agent that asked" in said.out
+    assert "2 wait for the requesting agent" in said.out
 
 
 def test_people_against_the_model_over_a_rejudged_run(at: Terminal) -> None:
@@ -180,7 +180,7 @@ def test_people_against_the_model_over_a_rejudged_run(at: Terminal) -> None:
     assert "  Tone: 50 % of 2 judgments" in said.out
     assert "kappa" in said.out
     assert (
-        "provider:model on r/tone: not enough labels to know whether to trust it: 2 of the 30 labels that it takes"
+        "provider:model on r/tone: not enough labels to know whether to trust it: 2 of the 30 labels needed"
         in said.out
     )
     assert "person 0 of 1  anna: it is curt" in said.out
@@ -206,7 +206,7 @@ def test_without_a_persons_token_nobody_at_a_pipe_is_a_person(at: Terminal) -> N
     wrong = piped.with_env(MINIONS_EVALS_PERSON_TOKEN="person-of-nobody").run("judge", "--by", "anna")
     other = at.run("judge", "--by", "ben")
     assert "nobody's token" in wrong.err
-    assert "--by is ben, and the token is anna's" in other.err
+    assert "--by names ben, but the token belongs to anna" in other.err
 
 
 def test_people_are_listed_and_removed_and_their_tokens_with_them(at: Terminal) -> None:

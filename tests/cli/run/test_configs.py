@@ -188,7 +188,7 @@ def test_an_interrupted_evaluation_goes_on_with_the_same_command(at: Terminal) -
     )  # fmt: skip
     stopped = at.run("eval", "c.yaml", "--yes")
     assert stopped.code == 130
-    assert stopped.err.endswith("Interrupted. Progress is saved.  the same command goes on.\n")
+    assert stopped.err.endswith("Interrupted. Progress is saved. Run the same command to resume.\n")
     ended = at.run("eval", "c.yaml", "--yes", "--json")
     assert ended.code == 0, ended.err
     assert [outputs(ended.one(), number) for number in range(5)] == [[f"heard q{number}"] for number in range(5)]
@@ -257,7 +257,7 @@ def test_ctrl_c_ends_the_program_that_answers_too_and_its_test_is_asked_again(at
     )  # fmt: skip
     stopped = at.run("eval", "c.yaml", "--yes")
     assert stopped.code == 130
-    assert stopped.err.endswith("Interrupted. Progress is saved.  the same command goes on.\n")
+    assert stopped.err.endswith("Interrupted. Progress is saved. Run the same command to resume.\n")
     ended = at.run("eval", "c.yaml", "--yes", "--json")
     assert ended.code == 0, ended.err
     assert [outputs(ended.one(), number) for number in range(4)] == [[f"heard q{number}"] for number in range(4)]

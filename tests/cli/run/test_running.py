@@ -248,7 +248,7 @@ def test_judgments_that_do_not_fit_are_refused_by_name_and_nothing_is_kept(at: T
     assert at.run("export", "--type", "eval-judgment").out == ""
     once, twice = at.many(*[["submit", at.file("good.json", good)]] * 2)
     assert (once.code, twice.code) == (0, 2)
-    assert "judged already" in twice.err
+    assert "already judged" in twice.err
 
 
 async def test_a_judge_that_lets_nobody_in_is_an_error_and_ends_with_3(at: Terminal, server: Server) -> None:

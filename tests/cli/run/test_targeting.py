@@ -126,7 +126,7 @@ def test_outputs_are_used_again_when_asked_for_and_the_answer_says_so(asking: Te
         "outputs: 2 cached from command:cat; every output came from the cache, so it does not count for the trend or the last"
         " score",
     ]
-    assert "leave one of them out" in str(trials.error()["message"])
+    assert "cannot be combined with trials" in str(trials.error()["message"])
 
 
 def test_a_named_target_makes_every_output_and_the_first_line_says_where_outputs_came_from(asking: Terminal) -> None:
@@ -161,7 +161,7 @@ def test_chosen_cases_are_said_to_be_no_whole_benchmark(asking: Terminal) -> Non
     )
     assert "0 of 1 passed (chosen cases only)" in failed.out
     assert "failed or not scored in k: 1 of 2 cases" in " ".join(failed.out.split())
-    assert passed.out.endswith("Next: minions-evals view\n"), "it is no point of the trend"
+    assert passed.out.endswith("Next: minions-evals view\n"), "it does not count for the trend"
     assert str(tagged.error()["message"]).startswith("no case of b matches: status=passed, text~a, b")
     assert seed.code == bad.code == 2
     assert "--sample" in seed.err

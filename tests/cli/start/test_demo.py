@@ -42,7 +42,7 @@ def test_a_second_demo_does_no_harm_and_judges_nothing_again(at: Terminal) -> No
     kept = at.run("db", "check", "--json", "--db", store).one()
     again = at.run("demo")
     assert again.code == 0
-    assert "nothing was judged again" in again.out
+    assert "nothing was re-run" in again.out
     third = at.run("demo", "--json")
     assert [results(one) for one in runs_of(third)] == [results(one) for one in runs_of(first)]
     assert at.run("db", "check", "--json", "--db", store).one() == kept
@@ -71,7 +71,7 @@ def test_a_demo_that_was_cut_short_goes_on_and_says_so(at: Terminal) -> None:
         ["demo", "--db", str(other)],
     )
     assert [one.code for one in (imported, run, resumed, again)] == [0, 0, 0, 0]
-    assert resumed.out.startswith("An earlier start of the demo was cut short")
+    assert resumed.out.startswith("An earlier demo was interrupted")
     assert again.out.startswith("This store already has the demo")
 
 

@@ -96,7 +96,7 @@ async def test_a_case_without_a_prompt_sends_its_input_and_has_no_version(lab: E
     found = await ab(lab, winner_criteria="fastest")
     assert found.prompt_version is None
     assert '"I am happy"' in server.last_body.decode()
-    with pytest.raises(BadInputError, match="of which prompt is not known"):
+    with pytest.raises(BadInputError, match="needs its prompt"):
         await ab(lab, prompt_version=1)
 
 

@@ -155,7 +155,7 @@ async def test_canaries_alone_are_refused_by_name_before_anything_runs(tmp_path:
         traps = [case(ident, expectedOutputs={"output": "zebra-7731"}, canary=True) for ident in ("t1", "t2")]
         answers = [answer(f"r{ident}", ident, "an honest guess") for ident in ("t1", "t2")]
         await save(engine, traps, answers, benchmark("b", "t1", "t2"), case("c", **WEAK), benchmark("both", "c", "t1"))
-        with pytest.raises(BadInputError, match=r"^b: every case that would be run is a canary.*: t1, t2\."):
+        with pytest.raises(BadInputError, match=r"^b: every selected case is a canary.*: t1, t2\."):
             await bench(engine, "b")
         with pytest.raises(BadInputError, match=r"^both: every case.*: t1\."):
             await bench(engine, "both", case_ids=["t1"], selection="by name")

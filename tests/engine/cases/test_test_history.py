@@ -184,7 +184,7 @@ async def test_a_case_of_no_prompt_is_run_without_a_version(shop: Engine) -> Non
     await save(shop, case("elsewhere", expectedOutputs={"output": "x"}), answer("run", "elsewhere", "x"))
     made_without = await testing.execute_test_case(shop, "elsewhere")
     assert (made_without.passed, made_without.prompt_version) == (True, None)
-    with pytest.raises(BadInputError, match="of which prompt is not known"):
+    with pytest.raises(BadInputError, match="needs its prompt"):
         await testing.execute_test_case(shop, "elsewhere", prompt_version=1)
 
 

@@ -233,7 +233,7 @@ async def test_a_comparison_that_says_more_than_its_runs_is_no_evidence(tmp_path
         with pytest.raises(RuleError, match="needs a p-value within the error of its attempt"):
             await engine.store.write(forge)
         await engine.store.write(partial(forge, p_value=0.001))
-        with pytest.raises(RuleError, match=r"forged says improved, but its two runs say inconclusive \(attempt 1"):
+        with pytest.raises(RuleError, match=r"forged has the verdict improved, but its two runs now give inconclusive \(attempt 1"):
             await decide(engine, "v2", comparison_id="forged")
 
 
@@ -298,7 +298,7 @@ async def test_outputs_judged_by_the_agent_that_produced_them_are_no_evidence(
         if approved:
             assert (await decide(engine, "v2")).decision == "approved"
         else:
-            with pytest.raises(RuleError, match=r"8 cases of .* were judged by whoever produced them"):
+            with pytest.raises(RuleError, match=r"8 cases of .* were judged by their producer"):
                 await decide(engine, "v2")
 
 

@@ -89,11 +89,11 @@ async def test_an_agent_approves_nothing_on_outputs_that_agents_handed_in_until_
     async with opened(config_in(tmp_path)) as engine:
         await prompt(engine, 2, 11)
         await compared(engine, "p@1", "p@2")
-        with pytest.raises(RuleError, match=r"12 outputs of p@2 in .* were handed in, by no person") as refused:
+        with pytest.raises(RuleError, match=r"12 outputs of p@2 in .* were submitted, not by a person") as refused:
             await decided(engine, "p@2")
         assert "minions-evals approve p@2 --by NAME" in typed(refused.value)
         await outputs(engine.speaking(ANNA), "p@2", 11)  # the same outputs, imported by a person
-        with pytest.raises(RuleError, match=r"12 outputs of p@1 in .* were handed in, by no person"):
+        with pytest.raises(RuleError, match=r"12 outputs of p@1 in .* were submitted, not by a person"):
             await decided(engine, "p@2")
         await outputs(engine.speaking(ANNA), "p@1", 2)
         assert await decided(engine, "p@2") == "approved"
@@ -161,7 +161,7 @@ async def test_an_agent_approves_nothing_on_one_rationale_for_different_outputs(
         comparison = await judged_comparison(engine, "human", said="said {number} of {n}")
         await judged_whole(engine, comparison, "anna")
         with pytest.raises(
-            RuleError, match=r"16 judgments of .* repeat one rationale for different outputs, and an agent decides"
+            RuleError, match=r"16 judgments of .* repeat one rationale for different outputs, and an agent is the one who approves"
         ):
             await decided(engine, "p@2")
         assert await decided(engine, "p@2", by="ben") == "approved"
@@ -222,7 +222,7 @@ async def test_a_predecessor_is_set_once(tmp_path: Path) -> None:
         await save(engine, relations=[Relation("p@2", "p@1", "follows")])
         await save(engine, relations=[Relation("p@2", "p@1", "follows")])  # the same again changes nothing
         await save(engine, minion("other", "prompt-version", content="Other.", versionNumber=1))
-        with pytest.raises(RuleError, match="it follows p@1, and that is set once"):
+        with pytest.raises(RuleError, match="it already follows p@1, which cannot change"):
             await save(engine, relations=[Relation("p@2", "other", "follows")])
 
 

@@ -94,7 +94,7 @@ async def test_a_fall_after_a_run_without_a_version_is_no_regression_and_the_not
     await bench(engine, "b")
     run = await measured(engine, "v1", first(1, 4))
     assert (run.is_regression, run.evidence) == (False, None)
-    assert "not compared with job1: it was made without a version, this one with v1" in run.notes
+    assert "not compared with job1: it used no version, this one uses v1" in run.notes
     assert (await measured(engine, "v1", first(1, 4), fresh=True)).notes == ""
 
 
@@ -109,7 +109,7 @@ async def test_a_fall_after_outputs_of_another_target_is_no_regression(engine: E
     run = await benchmark_run(engine, await bench(engine, "b", target=target))
     assert not run.is_regression
     assert (
-        f"not compared with job1: it was made with another target: recorded outputs, this one with {target}"
+        f"not compared with job1: it used another target: recorded outputs, this one uses {target}"
         in run.notes
     )
 

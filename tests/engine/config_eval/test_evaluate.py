@@ -391,7 +391,7 @@ tests: [{vars: {n: [x, y]}, assert: [{type: contains, value: a}]}]
     grown = await evaluated(judged, text.replace("b']", "b', '{{n}} c']"))
     assert (await versions_of_config(judged, "p", grown.benchmark_id)).added == ("p@3",)
     await save(judged, case("c"), benchmark("b", "c"))
-    with pytest.raises(BadInputError, match="b is no config"):
+    with pytest.raises(BadInputError, match="b is not an evaluated config"):
         await versions_of_config(judged, "p", "b")
 
 

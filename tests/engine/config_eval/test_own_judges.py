@@ -132,7 +132,7 @@ async def test_what_a_config_sets_reaches_the_judge_and_a_missing_key_is_named_b
     (sent,) = bodies(server)
     assert (sent["temperature"], sent.get("max_tokens") or sent.get("max_completion_tokens")) == (0.5, 77)
     assert b"secret" not in engine.config.db.read_bytes()
-    with pytest.raises(BadInputError, match="an address or a key of its own, which stand in a config"):
+    with pytest.raises(BadInputError, match="its own address or key. These work only in a config"):
         await bench(engine, matrix.benchmark_id)
 
 

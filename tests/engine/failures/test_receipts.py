@@ -80,11 +80,11 @@ CANNED: dict[str, tuple[Json, str]] = {
     "prose alone": ({"step": None, "quote": ""}, "names no step"),
     "no step at all": ({"step": ABSENT, "quote": ABSENT}, "names no step"),
     "a step that is not there": ({"step": 3}, "names step 3 of a log of 2 steps"),
-    "a quote of another step": ({"step": 1}, "does not stand in step 1"),
-    "a paraphrase": ({"quote": "the customer was Ben"}, "does not stand in step 2"),
-    "a key": ({"quote": "arguments"}, "does not stand in step 2"),
-    "no quote": ({"quote": ""}, "does not stand in step 2"),
-    "blank quote": ({"quote": "  "}, "does not stand in step 2"),
+    "a quote of another step": ({"step": 1}, "is not in step 1"),
+    "a paraphrase": ({"quote": "the customer was Ben"}, "is not in step 2"),
+    "a key": ({"quote": "arguments"}, "is not in step 2"),
+    "no quote": ({"quote": ""}, "is not in step 2"),
+    "blank quote": ({"quote": "  "}, "is not in step 2"),
     "nothing said": ({"rootCause": " ", "description": ""}, "gives no cause"),
 }  # fmt: skip
 

@@ -167,7 +167,7 @@ async def test_an_agent_approves_nothing_on_a_model_that_gives_one_rationale_for
     async with probed(tmp_path, "claude-sonnet-4-5-sound") as (engine, _, _):
         await versions_compared(engine, f"{LONG} GOOD")
         asked = ApprovalAsked(prompt_version_ref="v2", decided_by="an-agent", decided_by_type="agent")
-        with pytest.raises(RuleError, match="repeat one rationale for different outputs, and an agent decides"):
+        with pytest.raises(RuleError, match="repeat one rationale for different outputs, and an agent is the one who approves"):
             await approve_prompt_version(engine, asked)
 
 
@@ -194,7 +194,7 @@ async def test_verdicts_on_outputs_that_address_their_judge_approve_nothing_by_t
                 "speak to the judge" if form == ".md" else "addresses its judge: "
             )  # which has the failed cases alone
             assert said in await written(engine, form, made.benchmark_run_id_b), form
-        refused = rf"outputs of {CASES} cases in \S+ speak to the model that let them pass \(c000, "
+        refused = rf"outputs of {CASES} cases in \S+ address the model that passed them \(c000, "
         for by in ("agent", "human"):
             asked = ApprovalAsked.model_validate(
                 {"prompt_version_ref": "v2", "decided_by": "maria", "decided_by_type": by}

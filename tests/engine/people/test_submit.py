@@ -285,10 +285,10 @@ async def test_a_packet_is_judged_once(engine: Engine) -> None:
     job = await waiting(engine, 2)
     one, two = await packets(engine, job.id)
     await submit(engine, job.id, answered(one, 1, 5))
-    await refused(engine, job, ConflictError, "judged already", answered(one, 0, 0))
-    await refused(engine, job, ConflictError, "judged already", answered(two, 1, 5), answered(one, 1, 5))
+    await refused(engine, job, ConflictError, "already judged", answered(one, 0, 0))
+    await refused(engine, job, ConflictError, "already judged", answered(two, 1, 5), answered(one, 1, 5))
     await submit(engine, job.id, answered(two, 1, 5))
-    await refused(engine, job, ConflictError, "judged already", answered(two, 1, 5))
+    await refused(engine, job, ConflictError, "already judged", answered(two, 1, 5))
 
 
 async def test_a_packet_that_comes_twice_in_one_submission_is_refused(engine: Engine) -> None:
@@ -301,14 +301,14 @@ async def test_a_case_that_was_changed_since_makes_its_packet_stale(engine: Engi
     job = await waiting(engine)
     (packet,) = await packets(engine, job.id)
     await save(engine, case("c0", rubricId="r", expectedOutputs={"output": "new"}))
-    await refused(engine, job, ConflictError, "changed since it was handed out", answered(packet, 1, 5))
+    await refused(engine, job, ConflictError, "changed since it was created", answered(packet, 1, 5))
 
 
 async def test_a_criterion_that_was_changed_since_makes_its_packet_stale(engine: Engine) -> None:
     job = await waiting(engine)
     (packet,) = await packets(engine, job.id)
     await save(engine, rubric("r", 2, **{**TWO, "tone": BRISK}))
-    await refused(engine, job, ConflictError, "changed since it was handed out", answered(packet, 1, 5))
+    await refused(engine, job, ConflictError, "changed since it was created", answered(packet, 1, 5))
 
 
 async def test_each_packet_gets_its_own_scores_even_where_the_outputs_are_the_same(engine: Engine) -> None:
@@ -424,7 +424,7 @@ async def test_a_case_with_nothing_to_judge_by_waits_for_a_person_and_is_neither
     assert packet["output"] == {"output": "something"}, "the output is kept"
     assert isinstance(asked.record.fields, ApprovalRequest)
     assert asked.record.fields.payload["packet"] == packet
-    await refused(engine, job, BadInputError, "nothing to judge by", answered(packet, 1), judged_by="ada")
+    await refused(engine, job, BadInputError, "no rubric to judge by", answered(packet, 1), judged_by="ada")
 
 
 async def test_a_case_that_gets_an_expectation_has_its_waiting_output_judged_and_the_run_is_named(

@@ -297,7 +297,7 @@ async def test_history_is_not_deleted(engine: Engine) -> None:
     (asked,) = await outbox(engine)
     before = await counts(engine)
     for ident in ("job1:1.1", "job1:1.1:failure", asked.record.id):
-        with pytest.raises(ConflictError, match="not deleted"):
+        with pytest.raises(ConflictError, match="cannot be deleted"):
             await delete_record(engine, ident)
     with pytest.raises(NotFoundError):
         await delete_record(engine, "nowhere")

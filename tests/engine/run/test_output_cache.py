@@ -121,5 +121,5 @@ async def test_an_answer_that_came_too_late_is_not_used_again_and_a_stricter_lim
 
 
 def test_trials_are_never_answered_from_the_cache() -> None:
-    with pytest.raises(ValidationError, match="leave one of them out"):
+    with pytest.raises(ValidationError, match="cannot be combined with trials"):
         RunRequest(subject_id="b", cache=True, trials=2)

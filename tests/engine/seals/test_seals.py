@@ -109,7 +109,7 @@ async def test_a_comparison_on_sealed_cases_gives_its_figures_to_nobody_who_call
     async with opened(config_in(tmp_path)) as engine:
         await versions(engine, [False] * CASES, [True] * CASES)
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
-        with pytest.raises(SealedError, match="only the verdict"):
+        with pytest.raises(SealedError, match="returns only its verdict"):
             await compare_prompt_versions(engine, asked())
 
 
@@ -171,7 +171,7 @@ async def test_a_sealed_case_that_comes_in_again_is_left_as_it_is_and_not_compar
         await save(engine, case("c1", expectedOutputs={"output": "x"}), benchmark("b", "c1"))
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
         again = Arrival(case("c1", expectedOutputs={"output": "x"}, inputs=inputs))
-        left = "1 sealed record is unchanged as before. The new content was not compared with it"
+        left = "1 sealed record is unchanged. The new content was not compared with it"
         assert await save_records(engine, [again]) == Saved(0, 0, 0, (left,))
         with pytest.raises(SealedError, match="test-case c1 belongs to the sealed benchmark b and is not edited"):
             await save_records(engine.speaking(REMOTE_AGENT), [again])
@@ -313,7 +313,7 @@ async def test_what_another_benchmark_would_show_or_a_person_must_judge_is_not_s
             await seal_benchmark(engine, SealAsked(benchmark_id="by-people"), by="agent")
         await delete_record(engine, "other")
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
-        with pytest.raises(ConflictError, match="sealed already"):
+        with pytest.raises(ConflictError, match="already sealed"):
             await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
 
 

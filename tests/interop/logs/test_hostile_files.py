@@ -287,7 +287,7 @@ def test_the_command_says_file_format_and_remedy_and_ends_with_2(tmp_path: Path)
         assert (ended.code, ended.out) == (2, "")
         assert file in ended.err
         assert f"It was read as {named(name).title}" in ended.err
-        assert "Nothing of it was kept" in ended.err
+        assert "Nothing was imported" in ended.err
     assert at.run("export").out == ""
 
 

@@ -194,7 +194,7 @@ async def test_an_answer_that_does_not_fit_the_form_keeps_nothing(tmp_path: Path
     async with hosted_with(tmp_path, era, lambda _: worse) as (host, _):
         await host.call("save_records", records=read_by_people(1))
         said = await host.refused("run_test_case", testCaseId="c0", judge="human", waitSeconds=50, idempotencyKey="k")
-        assert said.startswith("bad-input: what the person said does not fit the form")
+        assert said.startswith("bad-input: the person's answer does not fit the form")
         assert (await host.call("get_run", runId="k"))["waiting"] == 1
 
 

@@ -28,7 +28,7 @@ async def test_a_batch_of_strangers_or_of_a_rejudged_run_is_refused(host: Host) 
     await host.call("save_records", records=suite(2))
     assert "no test case of the benchmark" in await host.refused("run_benchmark", benchmarkId="b", testCaseIds=["c9"])
     assert "named twice" in await host.refused("run_benchmark", benchmarkId="b", testCaseIds=["c1", "c1"])
-    assert "goes without" in await host.refused(
+    assert "cannot be combined with" in await host.refused(
         "run_benchmark", benchmarkId="b", testCaseIds=["c1"], rejudgeRunId="job1"
     )
 

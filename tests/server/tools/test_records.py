@@ -188,7 +188,7 @@ async def test_a_failure_is_resolved_and_nothing_else_of_it_is_written(host: Hos
     assert fields["resolutionNotes"] == "the prompt was fixed"
     assert fields["resolvedAt"]
     other = {"id": ident, "type": "eval-failure", "fields": {"resolutionNotes": "x", "severity": "minor"}}
-    assert "only its resolution" in await host.refused("save_records", records=[other])
+    assert "only the resolution of an eval-failure" in await host.refused("save_records", records=[other])
     assert "not-found" in await host.refused("save_records", records=[{**resolution, "id": "nowhere"}])
 
 
@@ -447,7 +447,7 @@ async def test_what_an_assistant_gets_wrong_is_told_with_what_it_is(host: Host) 
     assert "inputs: unknown key" in said
     done = await host.call("run_test_case", testCaseId="c1", waitSeconds=50)
     assert "completed; 1 of 1 passed" in str(done["summary"])
-    assert "there was nothing to cancel" in str((await host.call("cancel_run", runId=done["runId"]))["summary"])
+    assert "nothing to cancel" in str((await host.call("cancel_run", runId=done["runId"]))["summary"])
 
 
 async def test_a_card_is_made_by_code_of_the_callers_own_which_reaches_nothing(host: Host) -> None:
