@@ -210,7 +210,7 @@ class _Reading:
         while self._text[position:].strip():
             match = _TOKEN.match(self._text, position)
             if match is None:
-                raise _refused(self._text, f"{self._text[position:].strip()[:10]!r} is not carried out")
+                raise _refused(self._text, f"{self._text[position:].strip()[:10]!r} is not supported")
             parts.append(match[0].strip())
             position = match.end()
         return parts

@@ -479,7 +479,8 @@ async def _(agent: Agent) -> str:
 
 
 @attack(
-    "bad outputs for the version in use are handed in", refused_as="12 outputs of p@1 .* were submitted, not by a person"
+    "bad outputs for the version in use are handed in",
+    refused_as="12 outputs of p@1 .* were submitted, not by a person",
 )
 async def _(agent: Agent) -> str:
     await agent.save(*recorded("p@1", WRONG))

@@ -40,7 +40,7 @@ def test_no_tick_stands_over_a_fall(at: Tab, showing: dict[str, str], page: str,
 def test_the_state_of_a_run_is_grey_and_apart_from_the_verdict(at: Tab, showing: dict[str, str]) -> None:
     at.go(showing["cliff run"])
     chips = text_of(at, ".answer .pill").split("\n")
-    assert chips == ["▼ regressed", "▼ fall", "▼ fell by more than the limit", "ended"]
+    assert chips == ["▼ regressed", "▼ fall", "▼ dropped by more than the limit", "ended"]
     ended = "[...document.querySelectorAll('.pill')].filter((one) => one.textContent === 'ended')"
     at.go(showing["cliff runs"])
     assert cast("int", at.ask_page(f"{ended}.length")) >= 12

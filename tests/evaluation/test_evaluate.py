@@ -389,4 +389,4 @@ def test_a_result_plans_how_many_cases_a_difference_takes(evaluated: Any) -> Non
     assert (plan.unit, plan.units, plan.is_bound) == ("case", 20, True)
     assert plan.units_needed > 20
     assert f"you need {plan.units_needed} cases" in plan.summary
-    assert "a comparison finds a difference of" in str(result)
+    assert "a comparison detects a difference of" in str(result)

@@ -48,7 +48,7 @@ async def compared(engine: Engine) -> str:
         ("improved", "w is better than v"),
         ("regressed", "w is worse than v"),
         ("equivalent", "w is as good as v"),
-        ("inconclusive", "w cannot be told from v"),
+        ("inconclusive", "no clear difference between w and v"),
     ],
 )
 async def test_a_comparison_is_answered_with_its_verdict_and_difference(

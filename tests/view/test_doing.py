@@ -67,7 +67,7 @@ async def test_a_run_that_goes_on_shows_how_it_gets_along_and_is_stopped_from_it
         assert re.search(r"· \d passed · \d failed", page)
         assert 'action="/stop"' in page
         elsewhere = await client.post("/stop", data={"id": "job1"})
-        assert "that run does not go on behind this page" in elsewhere.text
+        assert "that run was not started from this page" in elsewhere.text
         assert (await client.post("/stop", data={"id": run_id})).status_code == 303
         with anyio.fail_after(HANG_S):
             while 'action="/stop"' in page:
@@ -83,8 +83,8 @@ async def test_what_cannot_be_run_again_is_refused_by_name(engine: Engine) -> No
         for address, told in (
             ("/again?id=none", "no run with the id"),
             ("/again?id=job1&cases=failed", "no case of that run failed"),
-            ("/again?id=job1&cap=much", "is no sum of money"),
-            ("/again?id=job1&cap=-1", "a cap is more than nothing"),
+            ("/again?id=job1&cap=much", "is not an amount of money"),
+            ("/again?id=job1&cap=-1", "the cost cap must be above 0"),
         ):
             page = await client.get(address)
             assert page.status_code in {400, 404}

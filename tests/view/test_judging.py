@@ -98,13 +98,13 @@ async def test_two_people_who_judge_two_outputs_of_a_run_at_once_are_both_kept(e
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"score-0": ""}, "Give a number from 0 to 1."),
-        ({"score-0": "1.01"}, "Give a number from 0 to 1."),
-        ({"score-1": "five"}, "Give a number from 0 to 5."),
-        ({"score-1": "nan"}, "Give a number from 0 to 5."),
+        ({"score-0": ""}, "Enter a number from 0 to 1."),
+        ({"score-0": "1.01"}, "Enter a number from 0 to 1."),
+        ({"score-1": "five"}, "Enter a number from 0 to 5."),
+        ({"score-1": "nan"}, "Enter a number from 0 to 5."),
         ({"why-1": " \u200b"}, "A score needs a reason."),
-        ({"personToken": " "}, "A person judges here"),
-        ({"personToken": "of nobody"}, "A person judges here"),
+        ({"personToken": " "}, "Only people can judge here"),
+        ({"personToken": "of nobody"}, "Only people can judge here"),
     ],
 )
 async def test_what_is_missing_is_told_beside_the_form_and_nothing_typed_is_lost(

@@ -82,7 +82,7 @@ async def test_a_message_needs_words_and_a_person_and_is_said_once(engine: Engin
         assert (empty.status_code, "Write what this person says" in empty.text) == (400, True)
         nobody = await client.post("/play", data={**form, "message": "hello there", "personToken": "wrong"})
         assert nobody.status_code == 400
-        assert "give your token" in nobody.text
+        assert "Enter your token" in nobody.text
         assert "hello there" in nobody.text, "what was typed is not lost"
         assert (
             await client.post("/play", data={**form, "message": "hi", "personToken": token_of("anna")})

@@ -91,7 +91,7 @@ def eval_(
 ) -> int:
     """Run a promptfoo config as it is: every prompt with every provider on every test, as a matrix of outputs.
 
-    What the config asks for and is not carried out is refused by name before anything runs. Every cell is kept: the
+    What the config asks for and is not supported is refused by name before anything runs. Every cell is kept: the
     same command resumes where it was stopped. An output is asked for once: what the same provider answered to the same
     prompt, variables and options comes from the cache.
     Exit 3 if an output could not be made, judged or chosen; with --fail, exit 1 if a test failed, 3 if one has no verdict.
@@ -124,7 +124,7 @@ def eval_(
         Write the results to a file, too: .json, .jsonl or .yaml as promptfoo does, the matrix as .html, .md or .csv, JUnit as
         .xml. Repeatable. Missing folders are made.
     allow_unsupported
-        List what is not carried out, and leave it out.
+        List what is not supported, and leave it out.
     fail
         Exit 1 if an output failed, or, where a test chooses among its outputs, the chosen one.
     cache

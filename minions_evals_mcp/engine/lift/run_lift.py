@@ -39,7 +39,7 @@ class LiftPlan:
 
     `benchmark_id` is None where the cases only ask whether the `skill` is taken up. `triggers_id` is the benchmark of those
     cases; they are run with it alone. `case_files` is the folder in which the cases' own files stand, `left_out` the evals of
-    the file that ask for nothing. `notes` say what of the cases is not carried out, `runs` how often they ask to be run.
+    the file that ask for nothing. `notes` say what of the cases is not supported, `runs` how often they ask to be run.
     """
 
     name: str

@@ -100,7 +100,7 @@ class Health:
     counts: Counter[Outcome] = field(default_factory=Counter[Outcome])
     failed: int = 0
     left: Callable[[Sequence[Unit]], object] = _left_open
-    """Is told of units that are not carried out after all: they stay open until the run is resumed."""
+    """Is told of units that are not supported after all: they stay open until the run is resumed."""
 
     def saw(self, ended: Ending) -> None:
         """Counts an ending; breaks the run off where the instrument can be blamed."""

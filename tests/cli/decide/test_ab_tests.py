@@ -141,8 +141,8 @@ async def test_every_criterion_shows_its_own_figure_and_the_executions_are_liste
     )
     assert " ms)" in fast.out.splitlines()[0]
     assert "quick wins  by best_value (" in value.out
-    assert " a dollar)" in value.out.splitlines()[0]
+    assert " per dollar)" in value.out.splitlines()[0]
     assert " wins  by balanced (0." in balanced.out or " wins  by balanced (1." in balanced.out
     assert "max-score selects quick" in balanced.out, "both hold what is asked for: the first of equals"
     assert [line.split()[1] for line in made.out.splitlines()] == ["success", "success"]
-    assert none.out == "quick has no executions here; `minions-evals ab-test` makes some\n"
+    assert none.out == "quick has no executions here. Create some with `minions-evals ab-test`\n"

@@ -107,7 +107,7 @@ def test_trials_that_crash_are_counted_beside_the_skills_use(at: Terminal, judge
     assert triggers["crashedIn"] == [f"lift/csv-totals/c{n}" for n in range(3)]
     assert triggers["recallBounds"] == [(judged + 1) / (judged + 3), 1.0]
     said = at.run("lift", "csv", "--target-config", "t.yaml").out
-    assert "3 trials crashed, which says nothing of the skill" in said
+    assert "3 trials crashed and do not count" in said
     assert f"with them: {100 * (judged + 1) / (judged + 3):.0f} to 100 %" in said
 
 
@@ -126,7 +126,7 @@ def test_an_eval_that_asks_for_nothing_is_refused_alone_and_named_beside_others(
     said = at.run(
         "lift", skill(at, *totals(6), {"id": "x", "prompt": "total"}, folder="other"), "--target-config", "t.yaml"
     )
-    assert "not run, as nothing is asked of the output: x" in said.out
+    assert "not run, because they have no check of the output: x" in said.out
 
 
 def test_a_skills_use_is_not_asked_of_what_is_no_skill(at: Terminal) -> None:
@@ -332,7 +332,7 @@ def test_a_workspace_that_cannot_be_laid_out_is_the_instruments_failure(at: Term
     at.file("t.yaml", f"command:\n  run: {json.dumps([sys.executable, '-c', removes])}\n")
     ended = lift(at, folder, "--with", "AGENTS.md", "--concurrency", "1")
     assert ended.code == 3
-    assert "workspace cannot be laid out" in str(ended.error()["message"])
+    assert "workspace cannot be prepared" in str(ended.error()["message"])
 
 
 CLIMBING = (

@@ -60,7 +60,9 @@ def test_each_run_says_what_difference_it_finds(at: Terminal) -> None:
     ran(at)
     planned = at.run("plan", "b", "--json").one()["minimumDetectable"]
     assert at.run("runs", "latest", "--json").one()["minimumDetectable"] == planned
-    assert f"a comparison finds a difference of {planned:.2g} or more" in " ".join(at.run("runs", "latest").out.split())
+    assert f"a comparison detects a difference of {planned:.2g} or more" in " ".join(
+        at.run("runs", "latest").out.split()
+    )
 
 
 @pytest.mark.parametrize(

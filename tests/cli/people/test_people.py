@@ -180,8 +180,7 @@ def test_people_against_the_model_over_a_rejudged_run(at: Terminal) -> None:
     assert "  Tone: 50 % of 2 judgments" in said.out
     assert "kappa" in said.out
     assert (
-        "provider:model on r/tone: not enough labels to know whether to trust it: 2 of the 30 labels needed"
-        in said.out
+        "provider:model on r/tone: not enough labels to know whether to trust it: 2 of the 30 labels needed" in said.out
     )
     assert "person 0 of 1  anna: it is curt" in said.out
     assert "model  1 of 1  provider:model: it reads well" in said.out
@@ -205,7 +204,7 @@ def test_without_a_persons_token_nobody_at_a_pipe_is_a_person(at: Terminal) -> N
     assert "asks a person" in submitted.err
     wrong = piped.with_env(MINIONS_EVALS_PERSON_TOKEN="person-of-nobody").run("judge", "--by", "anna")
     other = at.run("judge", "--by", "ben")
-    assert "nobody's token" in wrong.err
+    assert "belongs to no person" in wrong.err
     assert "--by names ben, but the token belongs to anna" in other.err
 
 
@@ -216,7 +215,7 @@ def test_people_are_listed_and_removed_and_their_tokens_with_them(at: Terminal) 
     assert [(one["name"], one["hasToken"]) for one in people if isinstance(one, dict)] == [("anna", True)]
     assert "anna is removed" in removed.out
     assert "minions-evals people add NAME" in none.out
-    assert "nobody's token" in at.run("approve", "v", "--by", "anna").err
+    assert "belongs to no person" in at.run("approve", "v", "--by", "anna").err
     assert at.run("people", "remove", "anna").code == 2
 
 

@@ -59,7 +59,7 @@ def test_who_comes_from_promptfoo_types_what_they_typed_or_is_told_what_is_done_
         ["eval"], ["eval", "-c", "promptfooconfig.yaml"], ["eval", "--no-cache"], ["eval", "-j", "2"]
     )
     assert (alone.code, named.code) == (0, 0), alone.err
-    assert named.out.replace("8 of 8 outputs from cache (--no-cache asks again)\n", "") == alone.out
+    assert named.out.replace("8 of 8 outputs from cache (--no-cache regenerates them)\n", "") == alone.out
     assert again.code == 0
     assert many.code == 0, many.err
 
@@ -208,7 +208,7 @@ def test_an_interrupted_run_says_how_it_goes_on(at: Terminal) -> None:
     stopped = at.run(*command)
     assert stopped.code == 130
     key = str(at.run("runs", "latest", "--json").one()["key"])
-    assert f"it goes on under its key, {key}" in at.run("runs", "latest").out
+    assert f"progress is saved: resume with --key {key}" in at.run("runs", "latest").out
     told = stopped.err.rpartition("Resume with: minions-evals ")[2]
     assert shlex.split(told) == [*command, "--key", key]
     shown = at.run("show", key)
@@ -349,7 +349,7 @@ def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_run
     )
     assert [one.code for one in (refused, unset, form, listed)] == [2, 2, 2, 0]
     assert refused.err.splitlines()[:3] == [
-        "Error: the config asks for what is not carried out:", "  c.yaml:12: tracing.provider",
+        "Error: the config asks for what is not supported:", "  c.yaml:12: tracing.provider",
         "  Take it out, or leave it out of this evaluation with --allow-unsupported.",
     ]  # fmt: skip
     assert "NO_KEY is not set" in unset.err

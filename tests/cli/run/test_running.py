@@ -287,7 +287,7 @@ def test_the_store_is_checked_copied_and_located(falling: Terminal, tmp_path: Pa
     )  # fmt: skip
     assert path.out == f"{falling.db}\n"
     assert made.one()["bytes"] == (tmp_path / "copy.db").stat().st_size
-    assert (again.code, "nothing is overwritten" in again.err) == (2, True)
+    assert (again.code, "not overwritten" in again.err) == (2, True)
     assert checked.one()["checked"] == same.one()["checked"]
     assert checked.one()["ok"] is True
     option = falling.run("db", "path", "--db", "other.db", "--json").one()

@@ -82,15 +82,15 @@ def test_a_function_that_never_returns_does_not_keep_the_command(asking: Termina
 
 NO_TARGETS = {
     "": "an object",
-    "http: {url: nowhere}": "'nowhere' is no web address",
+    "http: {url: nowhere}": "'nowhere' is not a web address",
     "command: {run: []}": "command.run",
     "http: {url: http://h, port: 1}": "http.port",
     "[1]": "t5.yaml",
     "http: {": "t6.yaml:",
-    "http: {url: http://h, output: '[?'}": "no JMESPath",
-    "{}": "one of them",
-    "command: {run: [x]}\nhttp: {url: http://h}": "one of them",
-    "command: {run: [no-such-program-anywhere]}": "there is no program",
+    "http: {url: http://h, output: '[?'}": "not a JMESPath",
+    "{}": "it needs either",
+    "command: {run: [x]}\nhttp: {url: http://h}": "it needs either",
+    "command: {run: [no-such-program-anywhere]}": "not found",
 }
 
 

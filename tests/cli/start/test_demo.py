@@ -108,7 +108,7 @@ def test_the_demo_shows_results_failures_with_causes_and_the_regression(shop: Te
 def test_the_demo_fits_the_terminal_and_a_pipe_gets_no_colour(shop: Terminal, columns: int) -> None:
     found = shop.with_env(COLUMNS=str(columns)).run("demo", "--db", str(shop.db))
     assert found.code == 0
-    table, _, _ = found.out.partition("Kept in ")
+    table, _, _ = found.out.partition("Saved in ")
     lines = table.splitlines()
     assert max(map(len, lines[1:])) <= columns
     reasons = [line for line in lines if line.startswith("   ")]

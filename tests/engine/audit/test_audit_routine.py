@@ -239,7 +239,7 @@ async def test_runs_of_the_open_part_say_that_they_were_audited_before_the_seal(
 async def test_require_sealed_refuses_what_everybody_could_see(tmp_path: Path) -> None:
     async with opened(requiring(config_in(tmp_path), "compare-prompt-versions", "requireSealed")) as engine:
         await chained(engine, first(2, 24), first(23, 24), canary=None)
-        with pytest.raises(RuleError, match=r"requireSealed is set, and .* is on b, which is not sealed") as refused:
+        with pytest.raises(RuleError, match=r"requireSealed is set, but .* used b, which is not sealed") as refused:
             await approve_prompt_version(engine, APPROVE)
         assert refused.value.rule == "HR2"
         assert not await all_of(engine, Approval)

@@ -233,7 +233,9 @@ async def test_a_comparison_that_says_more_than_its_runs_is_no_evidence(tmp_path
         with pytest.raises(RuleError, match="needs a p-value within the error of its attempt"):
             await engine.store.write(forge)
         await engine.store.write(partial(forge, p_value=0.001))
-        with pytest.raises(RuleError, match=r"forged has the verdict improved, but its two runs now give inconclusive \(attempt 1"):
+        with pytest.raises(
+            RuleError, match=r"forged has the verdict improved, but its two runs now give inconclusive \(attempt 1"
+        ):
             await decide(engine, "v2", comparison_id="forged")
 
 

@@ -161,7 +161,8 @@ async def test_an_agent_approves_nothing_on_one_rationale_for_different_outputs(
         comparison = await judged_comparison(engine, "human", said="said {number} of {n}")
         await judged_whole(engine, comparison, "anna")
         with pytest.raises(
-            RuleError, match=r"16 judgments of .* repeat one rationale for different outputs, and an agent is the one who approves"
+            RuleError,
+            match=r"16 judgments of .* repeat one rationale for different outputs, and an agent is the one who approves",
         ):
             await decided(engine, "p@2")
         assert await decided(engine, "p@2", by="ben") == "approved"

@@ -108,10 +108,7 @@ async def test_a_fall_after_outputs_of_another_target_is_no_regression(engine: E
     target = "python:tests.workshop:echoed"
     run = await benchmark_run(engine, await bench(engine, "b", target=target))
     assert not run.is_regression
-    assert (
-        f"not compared with job1: it used another target: recorded outputs, this one uses {target}"
-        in run.notes
-    )
+    assert f"not compared with job1: it used another target: recorded outputs, this one uses {target}" in run.notes
 
 
 async def test_a_target_that_is_named_and_makes_nothing_is_no_other_target(engine: Engine) -> None:

@@ -63,9 +63,7 @@ async def test_without_a_label_everything_runs_and_one_line_says_what_is_not_kno
     run = await judged_run(engine, alternating(4))
     found = await standing(engine, run)
     assert (found.state, found.labels) == ("unknown", 0)
-    assert found.in_words == (
-        "Whether the judge can be trusted on tone is not known: 0 of the 30 labels needed."
-    )
+    assert found.in_words == ("Whether the judge can be trusted on tone is not known: 0 of the 30 labels needed.")
     assert typed(found.next).startswith(f"`minions-evals label {run.id}")
 
 

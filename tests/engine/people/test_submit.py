@@ -234,9 +234,9 @@ async def refused(
     [
         ({"rationale": "  "}, RuleError, "HR4: .*criterion r/facts: a judgment needs a rationale"),
         ({"rationale": "\u200b"}, RuleError, "HR4"),
-        ({"score": 5.1}, InvalidRecordError, "r/facts: score: 5.1 lies outside 0 to 5"),
-        ({"score": -0.1}, InvalidRecordError, "r/facts: score: -0.1 lies outside 0 to 5"),
-        ({"criterionId": "r/style"}, ConflictError, "criterion r/style was not asked for"),
+        ({"score": 5.1}, InvalidRecordError, "r/facts: score: 5.1 is outside 0 to 5"),
+        ({"score": -0.1}, InvalidRecordError, "r/facts: score: -0.1 is outside 0 to 5"),
+        ({"criterionId": "r/style"}, ConflictError, "criterion r/style was not requested"),
         ({"criterionId": "r/tone"}, ConflictError, "criterion r/tone is judged twice"),
     ],
 )

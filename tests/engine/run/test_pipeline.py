@@ -428,7 +428,8 @@ async def test_a_cost_cap_holds_for_what_the_target_itself_says_and_a_higher_one
     with pytest.raises(StoppedError, match="a higher cap resumes it") as stopped:
         await ran(engine, target, key="k", max_cost_usd=0.05)
     assert typed(stopped.value.remedy_text) == (
-        "Progress is saved: `minions-evals run-benchmark b --target own --max-cost-usd 0.1 --key k` resumes it with twice the cost cap. Without the key, everything is run again."
+        "Progress is saved: `minions-evals run-benchmark b --target own --max-cost-usd 0.1 --key k` resumes it with twice"
+        " the cost cap. Without the key, everything is run again."
     )
     assert target.made == 5, "what was spent before counts"
     job = await ran(engine, target, key="k", max_cost_usd=1)

@@ -365,7 +365,7 @@ async def test_encrypted_cases_are_compared_as_before(tmp_path: Path) -> None:
 
 
 async def test_a_key_that_is_none_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="MINIONS_EVALS_SEAL_KEY is no key"):
+    with pytest.raises(BadInputError, match="MINIONS_EVALS_SEAL_KEY is not a key"):
         async with opened(replace(config_in(tmp_path), seal_key="secret")):
             pass
 

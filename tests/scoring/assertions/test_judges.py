@@ -131,7 +131,7 @@ def test_scoring_code_is_given_every_result_with_its_assertion_and_what_models_u
     ("value", "wanted"),
     [
         ({"pass": True, "score": 0.5, "reason": "r"}, (True, 0.5, "r")),
-        ({"pass": False, "score": 4, "reason": "", "more": 1}, (False, 1.0, "no reason is given")),
+        ({"pass": False, "score": 4, "reason": "", "more": 1}, (False, 1.0, "no reason given")),
         ({"pass": True, "score": -1, "reason": "r"}, (True, 0.0, "r")),
     ],
 )

@@ -461,7 +461,9 @@ async def test_another_judge_looks_at_stored_outputs(host: Host) -> None:
     )
     assert again["state"] == "completed"
     assert again["runId"] != first["runId"]
-    assert "belongs to the benchmark b" in await host.refused("run_benchmark", benchmarkId="c", rejudgeRunId=first["runId"])
+    assert "belongs to the benchmark b" in await host.refused(
+        "run_benchmark", benchmarkId="c", rejudgeRunId=first["runId"]
+    )
 
 
 # A/B tests

@@ -164,7 +164,7 @@ def _vet_regex(grader: Json) -> None:
     if match not in ("contains", "not_contains") and not match.removeprefix(COUNT).isdecimal():
         raise InvalidRecordError("must be contains, not_contains or count:N", field="value.match")
     if strange := set(str(grader.get("flags") or "")) - FLAGS:
-        raise InvalidRecordError(f"the flag {min(strange)!r} is not carried out", field="value.flags")
+        raise InvalidRecordError(f"the flag {min(strange)!r} is not supported", field="value.flags")
     compiled(_pattern(grader))
     if match.startswith(COUNT):
         matcher(_pattern(grader))
