@@ -82,7 +82,7 @@ async def test_programs_read_the_same_and_a_key_pays_once(place: Terminal, serve
     found = json.loads(first.out)
     assert found["winner"]["branchId"] == "careful", "a tie: neither is the control, so the order given decides"
     assert found["note"] == (
-        "1 of 1 iterations tied, decided by order with the control first;  "
+        "1 of 1 iterations tied, decided by order with the control first; "
         "one iteration shows no uncertainty: use more iterations"
     )
     assert [one["totalRuns"] for one in json.loads(shown.out)["branches"]] == [1, 1]

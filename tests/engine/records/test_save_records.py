@@ -266,7 +266,7 @@ async def test_versions_that_follow_each_other_in_a_circle_are_refused(engine: E
     await follow(engine, (2, 1), (3, 2))
     before = await counts(engine)
     for pairs in ([(1, 3)], [(1, 1)], [(1, 2)]):
-        with pytest.raises(InvalidRecordError, match="circle"):
+        with pytest.raises(InvalidRecordError, match="cycle"):
             await follow(engine, *pairs)
     with pytest.raises(InvalidRecordError, match="no prompt-version 'v9'"):
         await follow(engine, (9, 1))

@@ -107,7 +107,7 @@ async def test_what_failed_or_was_not_scored_is_run_again_under_the_same_version
     with pytest.raises(NotFoundError):
         await chosen(engine, Selection(rerun_failed="nobody"))
     await save(engine, benchmark("other", "c1"))
-    with pytest.raises(BadInputError, match="no run of the benchmark other"):
+    with pytest.raises(BadInputError, match="not a run of the benchmark other"):
         await select_cases(engine, RunRequest(subject_id="other"), Selection(rerun_failed="first"))
 
 

@@ -307,7 +307,7 @@ async def test_what_another_benchmark_would_show_or_a_person_must_judge_is_not_s
     async with opened(config_in(tmp_path)) as engine:
         await versions(engine, [True] * CASES)
         await save(engine, benchmark("other", "c1"), case("bare"), benchmark("by-people", "bare"))
-        with pytest.raises(BadInputError, match="the benchmark other has c1"):
+        with pytest.raises(BadInputError, match="the benchmark other also has c1"):
             await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
         with pytest.raises(BadInputError, match="judged by a person"):
             await seal_benchmark(engine, SealAsked(benchmark_id="by-people"), by="agent")
