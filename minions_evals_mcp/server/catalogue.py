@@ -97,7 +97,7 @@ Errors: unknown id, no output, reused key.""",
         "runs", "Run a benchmark", "run_benchmark", runs.RunAnswer, "running:run_benchmark", reach="judges",
         search="regression test an agent or prompt; eval suite; measure quality",
         description="""\
-Judges every active case of a benchmark. With rules, the verdict comes within 10 s. Otherwise poll get_run.
+Judges every active case of a benchmark. Rules: verdict within 10 s, otherwise poll get_run.
 Use: to measure a version. rejudgeRunId judges stored outputs again.
 Not: two versions (compare_prompt_versions).
 Costs: model calls for llm and targets. judge=caller needs no key.
@@ -118,7 +118,7 @@ Errors: unknown version, no outputs of a version, reused key.""",
         "analysis", "Try a candidate version", "try_version", runs.RunAnswer, "trying:try_version", reach="judges",
         search="optimise a prompt against an eval",
         description="""\
-Compares a candidate with the version in use. Returns the open part in full, and of a sealed part the verdict and the remaining budget.
+Compares a candidate with the version in use. Returns the open part in full, and a sealed part's verdict and remaining budget.
 Use: in an optimiser's loop; sealed=true only for candidates to ship.
 Not: to see sealed cases.
 Costs: two benchmark runs per part. The same idempotencyKey resumes.

@@ -73,8 +73,8 @@ def test_the_first_screen_of_a_case_shows_what_was_wanted_and_found_before_any_c
 def test_a_cause_names_no_check_that_passed_and_a_weak_one_is_not_known(at: Tab, showing: dict[str, str]) -> None:
     for page, cause in (
         ("markdown output", "Likely cause"),
-        ("json output", "Cause: not known"),
-        ("python output", "Cause: not known"),
+        ("json output", "Cause: unknown"),
+        ("python output", "Cause: unknown"),
     ):
         at.go(showing[page])
         text = text_of(at, "section[aria-labelledby=h-cause]")

@@ -133,7 +133,7 @@ async def test_the_page_takes_a_word_and_shows_it(
         begun: list[Callable[[], Coroutine[Any, Any, None]]] = []
         page = await opened.enter_async_context(visitor(engine, judge="anna", start=begun.append))
         shown = (await page.get("/case", params={"run": run_id, "at": "0.1"})).text
-        assert "the user check calls it spoiled: role-swapped" in shown
+        assert "the user check marks it as spoiled: role-swapped" in shown
         form = dict(re.findall(r'name="(run|at|said)" value="([^"]*)"', shown))
         assert form["said"] == "sound"
         assert (await page.post("/user", data=form)).status_code == 400

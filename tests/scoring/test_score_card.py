@@ -334,7 +334,7 @@ def test_scores_and_columns_of_different_kinds_have_no_difference_and_say_so() -
     found = card_changes(card("c", rows=[{"c": True}]), card("c", rows=[{"c": 3}]))
     assert (found.score.delta, found.columns["c"].delta) == (None, None)
     assert found.warnings == (
-        "The two scores are of different kinds (percent, number): their difference would say nothing.",
+        "The two scores are of different kinds (percent, number), so their difference has no meaning.",
     )
     assert card_changes(card("ok"), card("kind")).score.delta == -50.0
 

@@ -325,7 +325,7 @@ async def test_a_result_written_twice_is_refused(small_store: Path) -> None:
     async with open_store(small_store) as store:
         with pytest.raises(RuleError, match="HR1"):
             await store.write(lambda db: rows.insert(db, a_test_run("run1:1.1", passed=True)))
-        with pytest.raises(ConflictError, match="already judged"):
+        with pytest.raises(ConflictError, match="judged already"):
             await store.write(lambda db: rows.insert(db, judgment("run1:1.1")))
 
 

@@ -136,8 +136,8 @@ async def test_a_finished_config_and_versions_stand_side_by_side(engine: Engine)
         await measured(engine, version, first(passing, 3))
     async with visitor(engine) as client:
         page = (await client.get("/matrix?id=b")).text
-        assert "v scored most: 3 of 3" in page
-        assert "Chance could explain its lead over w." in page, "two cases more can be chance, as compare says"
+        assert "v scored highest: 3 of 3" in page
+        assert "Not significantly better than w." in page, "two cases more can be chance, as compare says"
         assert page.count("≠") == 0, "the sign is the stylesheet's"
         assert page.count('class="apart"') == 2
         assert (await client.get("/matrix?id=b&only=apart")).text.count('class="cell"') == 4

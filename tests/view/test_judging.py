@@ -48,7 +48,7 @@ async def test_what_is_handed_in_is_kept_under_the_name_that_was_given_and_the_n
         kept = await client.post("/judge", data=judgment(run_id, digest, by="Änna"))
         assert kept.status_code == 303
         page, other, _ = await asked(client, kept.headers["location"])
-        assert "Kept. Here is the next one." in page
+        assert "Saved. Here is the next one." in page
         assert other != digest
         signed_in = {**judgment(run_id, other), "personToken": ""}  # the browser keeps the token
         last = await client.post("/judge", data=signed_in)

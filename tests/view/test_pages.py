@@ -60,7 +60,7 @@ async def test_a_new_store_says_what_to_do_first(engine: Engine) -> None:
         for page, told in (
             ("/", "minions-evals eval promptfooconfig.yaml"),
             ("/", "minions-evals run-benchmark BENCHMARK"),
-            ("/runs", "There is no run here."),
+            ("/runs", "No runs."),
             ("/failures", "No benchmark has run yet"),
             ("/failures", "are not counted here."),
             ("/prompts", "No prompt version is recorded here"),
@@ -131,7 +131,7 @@ async def test_passes_are_told_by_tag_and_a_tag_chooses_its_cases(engine: Engine
     await measured(engine, "v", [True, False] * 3)
     async with visitor(engine) as client:
         page = await text(client, "/run?id=job1")
-        assert page.index(">odd</a>") < page.index(">even</a>"), "where most fails first"
+        assert page.index(">odd</a>") < page.index(">even</a>"), "most failures first"
         assert "3 of 6 shown" in await text(client, "/cases?id=job1&tag=odd")
         assert (await text(client, "/cases?id=job1&tag=odd")).count('href="/case?') == 3
 

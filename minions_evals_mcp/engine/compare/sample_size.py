@@ -162,7 +162,7 @@ def plan_words(plan: SamplePlan) -> str:
         if plan.minimum_detectable is None
         else f"find a difference of {plan.minimum_detectable:.2g} or more"
     )
-    have = f"Your {plan.units} {reaches}."
+    have = f"Your {plan.units} {_plural(plan.unit, plan.units)} {reaches}."
     enough = plan.units >= plan.units_needed
     text = f"{found[0].upper()}{found[1:]}. {have}"
     if not enough and plan.trials_needed is not None and plan.trials_needed > plan.trials:

@@ -161,7 +161,7 @@ def _unsupported(node: nodes.Node, own: frozenset[str]) -> str:
         case nodes.Call(dyn_args=None, dyn_kwargs=None, node=called):
             return _call(called)
         case nodes.Call() | nodes.For(recursive=True) | nodes.Assign(target=nodes.NSRef()):
-            return "what Nunjucks has not"
+            return "syntax that Nunjucks does not have"
         case nodes.Filter(name=name, kwargs=named):
             known = name in FILTERS.keys() | own and {pair.key for pair in named} <= WITH_NAMES.get(
                 name, frozenset[str]()

@@ -83,7 +83,7 @@ def test_cases_are_added_to_a_benchmark_behind_those_that_it_has(at: Terminal) -
         ["import", "t.csv", "--as", "test-case", "--into", "no id!"],
     )
     assert added.one()["new"] == 1
-    assert "a is a test-case, no benchmark" in none.err
+    assert "a is a test-case, not a benchmark" in none.err
     fields = shown.one()["fields"]
     assert isinstance(fields, dict)
     assert (fields["testCaseIds"], fields["dimension"]) == (["a", "c"], "old")

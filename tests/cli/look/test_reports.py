@@ -109,7 +109,7 @@ def test_diff_is_told_to_programs_too(two_runs: Terminal) -> None:
     assert two_runs.run("diff", "demo-after", "demo-after").out.splitlines()[5:8] == [
         "  inconclusive: no score changed on 26 cases",
         "  26 the same",
-        "  Nothing that we can see changed.",
+        "  No visible change.",
     ]
 
 

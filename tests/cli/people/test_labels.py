@@ -88,7 +88,7 @@ def test_a_label_that_does_not_fit_is_refused_with_its_row_and_nothing_is_kept(a
     judged(at)
     anna, before = at.person("anna"), len(at.run("runs").out.splitlines())
     for row, said in (
-        ("c00,2", "labels.csv:2: c00: score: 2 lies outside 0 to 1"),
+        ("c00,2", "labels.csv:2: c00: score: 2 is outside 0 to 1"),
         ("c00,maybe", "score: maybe is neither a number nor pass or fail"),
         ("c77,pass", "has no such judged output"),
         ("c00,pass\nc00,fail", "labels.csv:3"),

@@ -58,7 +58,7 @@ def test_a_person_judges_undoes_leaves_and_comes_back(at: Terminal) -> None:
     assert first.code == 0, first.err
     assert "criterion 1 of 2: Tone\n  1 is warm" in first.out
     assert "Out ⟨U+001B⟩[31mc" in first.out
-    assert "2 lies outside 0 to 1" in first.out
+    assert "2 is outside 0 to 1" in first.out
     assert "'x' is no number" in first.out
     assert "Tone 0.5, Facts 4. Press Enter to submit" in first.out
     assert "Tone 0.5, Facts 5. Press Enter to submit" in first.out
@@ -246,7 +246,7 @@ def test_a_role_is_given_changed_listed_and_holds_at_the_command_line(at: Termin
         ["people", "list", "--json"],
     )
     judged = at.run("judge", "--by", "anna")
-    assert changed.out == "anna is a viewer now.\n"
+    assert changed.out == "anna is now a viewer.\n"
     assert again.out == "anna was a viewer already.\n"
     assert (nobody.code, unknown.code, judged.code) == (2, 2, 2)
     assert "no person with the id 'zoe'" in nobody.err

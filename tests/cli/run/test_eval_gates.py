@@ -31,7 +31,7 @@ def test_a_column_that_passes_fewer_tests_than_before_fails_the_command_that_ran
     gated = ("eval", "c.yaml", "--yes", "--fail-on-regression")
     first = at.run(*gated)
     assert first.code == 0, first.err
-    assert "nothing to compare with" in first.err
+    assert "No earlier evaluation of this config" in first.err
     of_main = parts(at.run("runs", "--json").one()["runs"])[0]
     config(at, ">= 8")
     fallen = at.run(*gated)

@@ -126,7 +126,7 @@ def test_outputs_are_used_again_when_asked_for_and_the_answer_says_so(asking: Te
         "outputs: 2 cached from command:cat; every output came from the cache, so it does not count for the trend or the last"
         " score",
     ]
-    assert "cannot be combined with trials" in str(trials.error()["message"])
+    assert "cannot be combined with --trials" in str(trials.error()["message"])
 
 
 def test_a_named_target_makes_every_output_and_the_first_line_says_where_outputs_came_from(asking: Terminal) -> None:

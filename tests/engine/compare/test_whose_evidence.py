@@ -171,7 +171,7 @@ async def test_an_agent_approves_nothing_on_one_rationale_for_different_outputs(
 async def test_a_person_who_judged_alone_gives_a_reason_and_one_of_two_need_not(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await judged_whole(engine, await judged_comparison(engine, "human"), "anna")
-        with pytest.raises(RuleError, match="was judged by anna, who decides"):
+        with pytest.raises(RuleError, match="are by anna, who is also the one who approves"):
             await decided(engine, "p@2", by="anna")
         assert await decided(engine, "p@2", by="ben") == "approved"
 
@@ -254,7 +254,7 @@ async def test_a_person_names_the_version_in_use_until_one_is_approved_and_an_ag
             await name_current(engine, "p@2")
         await name_current(engine.speaking(ANNA), "p@2")
         await compared(engine, "p@1", "p@3")
-        with pytest.raises(RuleError, match="against the current version p@2"):
+        with pytest.raises(RuleError, match="with the current version p@2"):
             await decided(engine, "p@3", by="anna")
         await compared(engine, "p@2", "p@3")
         assert await decided(engine, "p@3", by="anna") == "approved"

@@ -151,7 +151,7 @@ async def test_the_critical_failure_points_at_the_largest_loss_and_has_the_commo
 
 
 @pytest.mark.parametrize(
-    ("replies", "fell"), [(("good ref", "none"), ""), (("good", "none"), "word fell from 0.50 to 0.25")]
+    ("replies", "fell"), [(("good ref", "none"), ""), (("good", "none"), "word dropped from 0.50 to 0.25")]
 )
 async def test_a_criterion_is_named_where_its_mean_fell_and_none_where_only_passes_did(
     engine: Engine, replies: tuple[str, str], fell: str
@@ -165,7 +165,7 @@ async def test_a_criterion_is_named_where_its_mean_fell_and_none_where_only_pass
         )
         await bench(engine, "b", prompt_version_ref=version)
     (task,) = await tasks(engine)
-    assert ("fell from 0" in task.description, fell in task.description) == (bool(fell), True)
+    assert ("dropped from 0" in task.description, fell in task.description) == (bool(fell), True)
 
 
 async def test_a_regression_of_chosen_cases_says_that_only_these_were_run(engine: Engine) -> None:

@@ -151,7 +151,7 @@ async def test_where_a_test_only_lets_choose_the_chosen_output_passes_and_the_ot
 
 async def test_select_best_without_a_judge_is_refused_before_anything_runs(engine: Engine) -> None:
     text = "prompts: [a, b]\nproviders: [echo]\ntests: [{assert: [{type: select-best, value: best}]}]\n"
-    with pytest.raises(UnsupportedError, match="select-best needs a model"):
+    with pytest.raises(UnsupportedError, match="select-best needs a judge model"):
         await evaluated(engine, text)
     assert await all_of(engine, TestRun) == []
 

@@ -145,7 +145,7 @@ async def test_an_update_leaves_alone_what_it_does_not_name(tmp_path: Path) -> N
         change = {"promptId": "mood", "name": "Renamed", "input": {"text": "I am happy"}}
         updated = (await api.ask("UpdateTestCase", id=made["id"], input=change))["updateTestCase"]
         assert (updated["name"], updated["expectedOutput"]) == ("Renamed", ANSWER)
-        with pytest.raises(TransportQueryError, match="was changed since"):
+        with pytest.raises(TransportQueryError, match="has changed since"):
             await api.ask("UpdateTestCase", id=made["id"], input=change, seen="2020-01-01T00:00:00Z")
 
 

@@ -53,7 +53,7 @@ async def test_two_editors_of_one_record_do_not_overwrite_each_other(host: Host)
     assert (await host.call("save_records", records=[mine], merge=True))["changed"] == 1
     assert (await host.call("save_records", records=[mine], merge=True))["unchanged"] == 1, "sent twice"
     said = await host.refused("save_records", records=[theirs], merge=True)
-    assert said.startswith(f"conflict: test-case c0 was changed since {seen}")
+    assert said.startswith(f"conflict: test-case c0 has changed since you read it at {seen}")
     assert 'Next: get_record {"id": "c0"}' in said
     now = part(await host.call("get_record", id="c0"), "record")["updatedAt"]
     again = {**theirs, "updatedAt": now}
