@@ -101,7 +101,7 @@ def test_where_nothing_remains_the_error_says_what_can_be_chosen(chosen: tuple[s
 def test_an_empty_table_and_one_of_text_have_no_score() -> None:
     with pytest.raises(BadInputError, match="the table is empty"):
         card(rows=[])
-    with pytest.raises(BadInputError, match="'a' holds neither") as found:
+    with pytest.raises(BadInputError, match="'a' has neither") as found:
         card(rows=[{"a": "x"}])
     assert found.value.remedy == ""
 

@@ -202,7 +202,7 @@ async def test_a_failed_case_is_made_a_test_case_from_its_page(engine: Engine) -
         assert f'name="id" value="{job.id}:1.1"' in page
         form = {"id": f"{job.id}:1.1", "run": job.id, "at": "0.1", "corrected": "On 19 May.", "why": "<b>wrong</b> day"}
         made = (await client.post("/promote", data=form)).text
-        assert "runs from now on" in made
+        assert "is active" in made
         assert "&lt;b&gt;wrong" in made
         assert "is a draft" in (await client.post("/promote", data={**form, "corrected": " "})).text
         assert "no failed run" in (await client.post("/promote", data={"id": "nothing"})).text

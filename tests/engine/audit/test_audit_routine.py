@@ -157,7 +157,7 @@ async def test_canaries_alone_are_refused_by_name_before_anything_runs(tmp_path:
         await save(engine, traps, answers, benchmark("b", "t1", "t2"), case("c", **WEAK), benchmark("both", "c", "t1"))
         with pytest.raises(BadInputError, match=r"^b: every selected case is a canary.*: t1, t2\."):
             await bench(engine, "b")
-        with pytest.raises(BadInputError, match=r"^both: every case.*: t1\."):
+        with pytest.raises(BadInputError, match=r"^both: every selected case.*: t1\."):
             await bench(engine, "both", case_ids=["t1"], selection="by name")
         assert not await engine.store.read(lambda db: db.execute("SELECT 1 FROM job").fetchall())
 
@@ -193,7 +193,7 @@ async def test_a_run_that_passes_a_canary_is_marked_told_and_approves_nothing(tm
         await chained(engine, first(2, 12), first(11, 12), canary="zebra-7731")
         marked = [one.fields for one in await all_of(engine, BenchmarkRun) if one.fields.canaries_passed]
         assert [one.canaries_passed for one in marked] == [("trap",)]
-        assert marked[0].notes.startswith("passed a canary, which no honest output does: trap")
+        assert marked[0].notes.startswith("passed a canary, which no honest output does (trap)")
         assert (marked[0].passed_count, marked[0].total_count) == (11, 12)
         told = {one.key.partition(":")[0] for one in await outbox(engine) if "canary" in one.key}
         assert told == {"canary-passed", "investigate-canary"}

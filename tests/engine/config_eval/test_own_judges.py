@@ -250,7 +250,7 @@ async def test_a_scoring_function_makes_the_verdict_of_all_assertions(engine: En
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("true", "must give {pass, score, reason}"),
+        ("true", "must return {pass, score, reason}"),
         ("(n, c) => { throw new Error(`bad`) }", "bad"),
         ("nothing.at", "nothing"),
     ],
@@ -272,7 +272,7 @@ async def test_outside_a_config_no_case_names_a_judge_or_words_or_scoring_code(e
         for asserted in (rubric, nested):
             with pytest.raises(InvalidRecordError, match=f"{field}: only a config that a person runs"):
                 await save(engine, case("c", assertions=[asserted]))
-    with pytest.raises(InvalidRecordError, match=r"fields\.scoring: only a config"):
+    with pytest.raises(InvalidRecordError, match=r"fields\.scoring: code that replaces the assertions is allowed only in a config"):
         await save(engine, case("c", scoring={"language": "python", "code": "1"}))
 
 
