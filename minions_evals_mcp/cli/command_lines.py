@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from cyclopts import App, CoercionError, CycloptsError, Group, MissingArgumentError, UnknownOptionError
 
-from minions_evals_mcp.cli.commands import ABOUT, COMMANDS, GROUP_OF, NOUNS, ORDER, SHOWN
+from minions_evals_mcp.cli.commands import ABOUT, COMMAND, COMMANDS, GROUP_OF, NOUNS, ORDER, SHOWN, command_named
 from minions_evals_mcp.cli.helping import Help
 from minions_evals_mcp.errors import BadInputError
 
@@ -31,6 +31,7 @@ GROUPS = {title: Group(title, sort_key=place) for place, title in enumerate(SHOW
 def carried_out(arguments: list[str]) -> object:
     """Returns what the command that is asked for returned; raises `BadInputError` where the line does not fit."""
     try:
+        COMMAND.set(command_named(arguments))
         return build(arguments)(arguments, result_action="return_value", exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise _usage(error, arguments) from None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextvars import ContextVar
+
 ABOUT = "A memory of quality for fleets of LLM agents. Start with: minions-evals demo"
 COMMANDS = {
     "demo": ("start.demo:demo", "See it work: a regression is caught. No key, no network."),
@@ -166,3 +169,18 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     ),
 }
 """Nouns with their verbs; every verb of the first three is a command of its own as well."""
+
+
+COMMAND: ContextVar[str] = ContextVar("COMMAND", default="")
+"""The command that is carried out, as `command_named` says it."""
+
+
+def command_named(arguments: Sequence[str]) -> str:
+    """The command of a command line, by its own name or with its noun; empty where it begins with none."""
+    first, verb = (*arguments[:2], "", "")[:2]
+    if first not in NOUNS:
+        return first if first in COMMANDS else ""
+    target = NOUNS[first][1].get(verb)
+    if target is None:
+        return ""
+    return verb if COMMANDS.get(verb, ("", ""))[0] == target[0] else f"{first} {verb}"

@@ -101,9 +101,10 @@ async def session(
     `agrees`: the operator agrees on the command line to what worlds start. Where the command fails before anything was kept, the
     new store goes again.
     """
+    settings = settings_here()
     config = engine_config(
         common,
-        settings_here(),
+        settings,
         judge_model=judge_model,
         concurrency=concurrency,
         embedder=embedder,
@@ -121,6 +122,8 @@ async def session(
                 tell(f"Made a new store at {short_path(config.db)}.\n{_earlier_words(config.db)}", aside=True)
             try:
                 with ungrouped():
+                    if settings.person_token is not None:
+                        await _require_role(engine, settings.person_token)
                     yield engine
             except NotFoundError as error:
                 raise await with_near_ids(engine, error) from None
@@ -128,6 +131,12 @@ async def session(
         if is_new and remove_unused(config.db) and not common.quiet:
             tell("Removed the empty store.\n", aside=True)
         raise
+
+
+async def _require_role(engine: Engine, token: str) -> None:
+    from minions_evals_mcp.cli.speaking import require_role_of_token  # noqa: PLC0415  the operations, which few commands need
+
+    await require_role_of_token(engine, token)
 
 
 def _earlier_words(store: Path) -> str:

@@ -72,7 +72,7 @@ def view(
 async def _view(port: int | None, browser: bool, by: str, common: Common) -> int:
     with listening(port) as socket:
         async with session(common, makes=common.db is None) as engine:
-            speaking = engine.speaking(await speaker_at(engine, by, needs="viewer"))
+            speaking = engine.speaking(await speaker_at(engine, by))
             await serve(speaking, socket, browse=browser, opened=partial(_opened, as_json=common.json))
     return 0
 

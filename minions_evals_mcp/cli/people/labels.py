@@ -99,7 +99,7 @@ async def _promise(ident: str, max_error: float, common: Common) -> int:
 async def _import(ident: str, file: Path, common: Common) -> int:
     labels = labels_in(file)
     async with session(common) as engine:
-        speaking = engine.speaking(await speaker_at(engine, needs="judge"))
+        speaking = engine.speaking(await speaker_at(engine))
         ident = await whole_id(engine, ident, *JUDGED)
         imported = await import_labels(speaking, ident, labels, triggered_by="command-line")
     whose = (

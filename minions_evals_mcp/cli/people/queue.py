@@ -71,7 +71,7 @@ async def _speaker(by: str, common: Common) -> Speaker:
     if is_blank(by) and read_settings().person_token is None:
         raise BadInputError("a judgment says who gave it.", remedy="minions-evals judge --by YOUR-NAME")
     async with session(common) as engine:
-        return await person_at(engine, by, needs="judge")
+        return await person_at(engine, by)
 
 
 async def _next(run_id: str | None, after: str, common: Common, person: str | None = None) -> QueueLook:

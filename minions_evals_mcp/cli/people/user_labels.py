@@ -40,7 +40,7 @@ async def label_user(
     """
     request = given.request(Request, run_id=run_id)
     async with session(common, judge_model=judge_model) as engine:
-        speaking = engine.speaking(await person_at(engine, by, needs="judge"))
+        speaking = engine.speaking(await person_at(engine, by))
         with progress_line(common, engine, takes_key=False) as progress:
             labelled = await run(speaking, request, progress=progress)
     return reply(common, labelled, _lines(labelled))

@@ -235,14 +235,15 @@ def typed_at(at: Terminal, *lines: str) -> str:
 
 def test_a_role_is_given_changed_listed_and_holds_at_the_command_line(at: Terminal) -> None:
     imported(at, size=1)
-    changed, again, nobody, unknown, listed, judged = at.many(
+    operator = Terminal(at.folder)
+    changed, again, nobody, unknown, listed = operator.many(
         ["people", "role", "anna", "viewer"],
         ["people", "role", "anna", "viewer"],
         ["people", "role", "zoe", "viewer"],
         ["people", "role", "anna", "boss"],
         ["people", "list", "--json"],
-        ["judge", "--by", "anna"],
     )
+    judged = at.run("judge", "--by", "anna")
     assert changed.out == "anna is a viewer now.\n"
     assert again.out == "anna was a viewer already.\n"
     assert (nobody.code, unknown.code, judged.code) == (2, 2, 2)
@@ -252,7 +253,7 @@ def test_a_role_is_given_changed_listed_and_holds_at_the_command_line(at: Termin
     assert [(one["name"], one["role"]) for one in people if isinstance(one, dict)] == [("anna", "viewer")]
     assert "anna is a viewer in this store, and this needs the role judge" in judged.err
     assert "minions-evals people role anna judge" in judged.err
-    kept, token = at.many(["people", "add", "anna", "--json"], ["people", "list"])
+    kept, token = operator.many(["people", "add", "anna", "--json"], ["people", "list"])
     assert kept.one()["name"] == "anna"
     assert "anna  viewer, token" in token.out, "a new token keeps the role"
 
