@@ -180,7 +180,7 @@ Errors: the benchmark has no completed run.""",
         "analysis", "Audit a benchmark's checks", "audit_benchmark", analysis.AuditAnswer, "auditing:audit_benchmark",
         search="can a wrong answer pass the checks",
         description="""\
-Tries wrong answers on a benchmark's checks and returns, per case, which pass and which check would stop them.
+Tries wrong answers on a benchmark's checks: per case, which pass and which check would stop them.
 Use: before you trust a benchmark, and after its cases change.
 Not: outputs of an agent (run_benchmark).
 Costs: nothing.
@@ -211,7 +211,7 @@ Errors: unknown runId; list_records type run lists them.""",
         description="""\
 Stops a run. Judged cases are saved, and the same idempotencyKey resumes it.
 Use: when a run is no longer wanted or costs too much.
-Not: to undo a run, because results stay.
+Not: to undo a run: results stay.
 Costs: calls in flight may still be billed.
 Errors: another process works on it; unknown runId.""",
     ),
@@ -308,7 +308,7 @@ Errors: hard-rule HR2 with the missing evidence and the call that supplies it.""
     "send_message": ToolEntry(
         "release", "Message the EvalAgent", release.SendMessage, release.ReceiptAnswer, "release:send_message",
         description="""\
-Sends a message to the EvalAgent daemon, which handles it in its own process.
+Sends a message to the EvalAgent daemon.
 Use: for work that should continue without you, or to judge an agent-run on arrival.
 Not: when you need the result now (the tools above).
 Costs: the requested work.

@@ -50,7 +50,7 @@ class RunOptions:
         str | None, Parameter(help="Judge model, as provider:model (MINIONS_EVALS_JUDGE_MODEL).")
     ] = None
     target_config: Annotated[
-        Path | None, Parameter(help="A YAML file that tells how to call your application, as http: or command:.")
+        Path | None, Parameter(help="A YAML file that describes how to call your application, as http: or command:.")
     ] = None
     concurrency: Annotated[
         Positive | None, Parameter(help="Maximum number of cases run in parallel (MINIONS_EVALS_CONCURRENCY, else 16).")

@@ -272,7 +272,9 @@ async def test_outside_a_config_no_case_names_a_judge_or_words_or_scoring_code(e
         for asserted in (rubric, nested):
             with pytest.raises(InvalidRecordError, match=f"{field}: only a config that a person runs"):
                 await save(engine, case("c", assertions=[asserted]))
-    with pytest.raises(InvalidRecordError, match=r"fields\.scoring: code that replaces the assertions is allowed only in a config"):
+    with pytest.raises(
+        InvalidRecordError, match=r"fields\.scoring: code that replaces the assertions is allowed only in a config"
+    ):
         await save(engine, case("c", scoring={"language": "python", "code": "1"}))
 
 
