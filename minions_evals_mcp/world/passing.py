@@ -108,19 +108,6 @@ class TapeWriter:
     def open(self) -> None:
         """Makes the tape, or goes on with one that was recorded from the same tools; a line cut short is taken off."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-<<<<<<< HEAD
-        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        content = self.path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        os.ftruncate(self._descriptor, len(whole))
-        if not whole:
-            os.write(self._descriptor, head_line(self.head))
-        elif read_tape(whole, str(self.path)).head.tools_digest != self.head.tools_digest:
-            raise BadInputError(
-                f"{self.path} was recorded with different tools than the server {self.head.server} has now.",
-                remedy="Move it away to record a new one.",
-            )
-=======
         with self._turn:
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             content = self.path.read_bytes()
@@ -130,10 +117,9 @@ class TapeWriter:
                 _write_whole(self._descriptor, head_line(self.head))
             elif read_tape(whole, str(self.path)).head.tools_digest != self.head.tools_digest:
                 raise BadInputError(
-                    f"{self.path} was recorded from other tools than the server {self.head.server} has now.",
+                    f"{self.path} was recorded with different tools than the server {self.head.server} has now.",
                     remedy="Move it away to record a new one.",
                 )
->>>>>>> main
 
     def write(self, call: TapedCall) -> None:
         """Adds a call; what another process was killed in the middle of is taken off before."""
