@@ -29,7 +29,7 @@ def test_a_score_that_has_not_moved_needs_no_cause_and_may_not_be_noise() -> Non
     assert since_words(since).partition(". ")[2] == "No visible change."
     fell = same.model_copy(update={"delta": -0.5, "worse": 2, "p_value": 0.5})
     moved = since_words(since.model_copy(update={"reading": fell}))
-    assert "0 better, 2 worse), not statistically significant. Nothing that we can see changed: the model" in moved
+    assert "0 better, 2 worse), not statistically significant. No visible change: the model" in moved
 
 
 async def compared(engine: Engine) -> str:
