@@ -49,7 +49,7 @@ class Refusals:
 
     def add_ungraded(self, node: Node, kind: str) -> None:
         """A model would have to decide the check, and there is none."""
-        self._ungraded[f"{node.at}: {kind}: no model is there to grade it"] = None
+        self._ungraded[f"{node.at}: {kind}: no judge model"] = None
 
     def known(
         self,
@@ -88,14 +88,14 @@ class Refusals:
         refused, ungraded = tuple(sorted(self._found)), tuple(sorted(self._ungraded))
         if refused and not allowed:
             raise UnsupportedError(
-                _listed("the config asks for what is not carried out:", refused),
-                remedy=f"Take it out, or leave it out of this evaluation with {argument('allow_unsupported')}.",
+                _listed("the config uses what is not supported here:", refused),
+                remedy=f"Take it out of the config, or run the rest with {argument('allow_unsupported')}.",
             )
         if ungraded and not allowed:
             raise UnsupportedError(
-                _listed("a model is to grade, and none is there:", ungraded),
+                _listed("a check needs a judge model, and none is configured:", ungraded),
                 remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}"
-                " (behind an OPENAI_BASE_URL of your own, too: which models are there is not known)."
+                ". With an OPENAI_BASE_URL of your own you always name it."
                 f" Or run the rest with {argument('allow_unsupported')}, which lists these checks as left out.",
             )
         return refused + ungraded

@@ -107,7 +107,7 @@ def _no_json(error: json.JSONDecodeError, subject: Subject) -> UnweightedResult:
     """The text that is no JSON, and under which key it stands where the program named it otherwise than `output`."""
     place = next((key for key in TEXT_KEYS if key in (subject.record or ())), TEXT_KEYS[0])
     named = "" if place == TEXT_KEYS[0] else f" (the text under the key {place!r} was looked at)"
-    return UnweightedResult(passed=False, reason=f"is no JSON: {error.msg} at character {error.pos}{named}")
+    return UnweightedResult(passed=False, reason=f"is not JSON: {error.msg} at character {error.pos}{named}")
 
 
 TYPES: dict[str, AssertionKind] = {
