@@ -14,9 +14,9 @@ import anyio
 from minions_evals_mcp.domain.providers import (
     NO_ACCESS,
     PROVIDERS,
-    Access,
     ModelProvider,
     Provider,
+    ProviderAccess,
     examples,
     with_embeddings,
 )
@@ -58,7 +58,7 @@ class ProviderSettings:
     unpacked.
     """
 
-    access: Mapping[str, Access] = field(default_factory=dict[str, Access])
+    access: Mapping[str, ProviderAccess] = field(default_factory=dict[str, ProviderAccess])
     concurrency: int = 16
     attempts: int = 6
     call_timeout_s: float = 60.0
@@ -67,14 +67,14 @@ class ProviderSettings:
     retry_after_cap_s: float = 30.0
     reply_bytes: int = MOST_BYTES
 
-    def reached(self, provider: str, access: Access) -> ProviderSettings:
+    def reached(self, provider: str, access: ProviderAccess) -> ProviderSettings:
         """These settings with that provider's key or address in place of its own; what is None stays.
 
         The operator's key goes to the provider's own host and to the address that the operator set, and nowhere else.
         """
         held = self.access.get(provider, NO_ACCESS)
         key = held.api_key if access.base_url is None or _same_host(access.base_url, held.base_url, provider) else None
-        changed = Access(access.api_key or key, access.base_url or held.base_url)
+        changed = ProviderAccess(access.api_key or key, access.base_url or held.base_url)
         return replace(self, access={**self.access, provider: changed})
 
     def has_key(self, model: str) -> bool:

@@ -15,7 +15,13 @@ from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.lift.arms import ArmName, prompt_of
-from minions_evals_mcp.engine.lift.result import CostChange, LiftResult, ShareFound, TriggerFigures
+from minions_evals_mcp.engine.lift.result import (
+    CostChange,
+    LiftResult,
+    ShareFound,
+    TriggerFigures,
+    component_words,
+)
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console, on_screen
@@ -53,6 +59,7 @@ def _notes(result: LiftResult) -> list[str]:
     left_out = first_named(result.left_out, NAMED)
     return [
         result.in_words,
+        *map(component_words, result.components),
         *map(cost_line, result.costs),
         *trigger_lines(result.triggers),
         *result.notes,
@@ -161,6 +168,7 @@ def benchmark_json(
             "verdict": result.verdict,
             "comparison_id": None if result.comparison is None else result.comparison.comparison_id,
             "triggers": None if result.triggers is None else result.triggers.model_dump(mode="json"),
+            "components": [component.model_dump(mode="json") for component in result.components],
         },
     }
 

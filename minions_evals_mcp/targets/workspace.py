@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.confined_paths import confined_path, copy_confined, opened_confined
+from minions_evals_mcp.confined_paths import confined_path, copy_confined, opened_confined, write_confined
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.outputs import output_value
@@ -32,12 +32,16 @@ FILES = "files"
 
 @frozen_type
 class Laid:
-    """One file of an arm: `source` below `root` here, `place` in the workspace, and its digest when it was read."""
+    """One file of an arm: `source` below `root` here, `place` in the workspace, and its digest when it was read.
+
+    `content` is what is written there instead of the source's own, of which the arm leaves something out.
+    """
 
     source: Path
     root: Path
     place: PurePosixPath
     sha256: str
+    content: bytes | None = None
 
 
 def laid_at(source: Path, place: PurePosixPath, *, but: str = "") -> tuple[Laid, ...]:
@@ -114,6 +118,9 @@ class Workspaces:
         folder = Path(tempfile.mkdtemp(prefix="workspace-"))
         try:
             for arm in self.arms[version]:
+                if arm.content is not None:
+                    write_confined(folder, arm.place, arm.content)
+                    continue
                 copy_confined(arm.source, arm.root, folder, arm.place)
                 if sha256_of(folder / arm.place, folder) != arm.sha256:
                     raise BadInputError(f"{arm.source} changed while it was tried.", remedy="Run the lift again.")

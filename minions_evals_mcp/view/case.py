@@ -16,7 +16,7 @@ from minions_evals_mcp.store.queries.pages import case_strip
 from minions_evals_mcp.store.queries.report_units import Place
 from minions_evals_mcp.view.case_index import AmongCases, among_cases, listed
 from minions_evals_mcp.view.overview import IN_PROGRESS
-from minions_evals_mcp.view.parameters import engine_of, named, required, signed_in
+from minions_evals_mcp.view.parameters import engine_of, named, required, signed_in, step_number
 from minions_evals_mcp.view.rendering import rendered
 from minions_evals_mcp.view.run import case_query
 
@@ -38,7 +38,7 @@ async def case(request: Request) -> Response:
     found = None if not wanted else await _among(request, place)
     speaker = engine_of(request).speaker
     return rendered(
-        "case", page=page, among=found, wanted=wanted,
+        "case", page=page, among=found, wanted=wanted, step=min(step_number(request), len(page.steps)),
         speaker=speaker.name if speaker.is_person else "", signed_in=bool(signed_in(request).token(request)),
     )  # fmt: skip
 

@@ -52,6 +52,7 @@ async def matrix(request: Request) -> Response:
         hidden=tuple(request.query_params.getlist("hide")),
         base=named(request, "base"),
         sort=named(request, "sort"),
+        check=named(request, "check"),
     )
     density = named(request, "density")
     if density not in PAGES:
@@ -62,7 +63,7 @@ async def matrix(request: Request) -> Response:
     )
     query = {
         "id": page.benchmark_id, "run": filter_.run_ids, "only": filter_.only, "q": filter_.text, "hide": filter_.hidden,
-        "base": filter_.base, "sort": filter_.sort, "density": density,
+        "base": filter_.base, "check": filter_.check, "sort": filter_.sort, "density": density,
     }  # fmt: skip
     parameters = {name: value for name, value in query.items() if value}
     return rendered(

@@ -54,6 +54,14 @@ def page_number(request: Request) -> int:
     return int(text)
 
 
+def step_number(request: Request) -> int:
+    """Returns which step of a trajectory is looked at, 0 where none is named."""
+    text = named(request, "step") or "0"
+    if not text.isascii() or not text.isdecimal() or int(text) > LAST_PAGE:
+        raise BadInputError(f"there is no step {text[:20]!r}.", remedy="Steps are counted from 1.")
+    return int(text)
+
+
 async def form_of(request: Request) -> dict[str, str]:
     """Returns what a form of ours sent; raises `BadInputError` for what none of them could have."""
     body = bytearray()

@@ -123,6 +123,25 @@ def test_sixty_steps_fit_one_screen_and_are_walked_by_keys(at: Tab, showing: dic
     assert at.complaints() == []
 
 
+def test_of_five_hundred_steps_a_window_is_sent_and_every_step_is_reached(at: Tab, showing: dict[str, str]) -> None:
+    at.seen(width=1440, height=900)
+    shown = "[...document.querySelectorAll('.step-view article')].filter((one) => one.checkVisibility()).map((one) => one.id).join()"
+    at.go(f"{showing['endless trajectory']}#step-317")
+    at.until(f"{shown} === 'step-317'")
+    assert at.ask_page("document.querySelectorAll('.step-view article').length") == 40
+    assert at.ask_page("document.querySelectorAll('[data-navigator] .call').length") == 500
+    for key, step in (("j", "step-318"), ("e", "step-31"), ("k", "step-30")):
+        at.press(key)
+        at.until(f"{shown} === {step!r}")
+        assert at.ask_page("document.querySelector('.call.now').hash") == f"#{step}"
+    address = cast("str", at.ask_page("document.querySelector('.call[data-step=\"490\"]').href"))
+    assert address.endswith("&step=490#step-490"), "without script the address brings the step, too"
+    at.ask_page("document.querySelector('.call[data-step=\"490\"]').click()")
+    at.until(f"{shown} === 'step-490'")
+    assert at.ask_page("location.hash") == "#step-490"
+    assert at.complaints() == []
+
+
 @pytest.mark.parametrize("step", [17, 22, 24, 60])
 def test_the_outline_marks_the_step_of_the_address_also_where_it_is_folded_away(
     at: Tab, showing: dict[str, str], step: int

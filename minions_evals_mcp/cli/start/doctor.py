@@ -12,7 +12,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_conf
 from minions_evals_mcp.cli.start.machine import MachineFinding, machine
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.default_store import user_store
-from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access, ModelProvider
+from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, ModelProvider, ProviderAccess
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.models.prices import price_known
@@ -150,7 +150,7 @@ async def _store(path: Path) -> list[MachineFinding]:
     return [MachineFinding("store", ok=True, said=said, remedy=remedy)]
 
 
-def _provider(row: ModelProvider, access: Access) -> MachineFinding:
+def _provider(row: ModelProvider, access: ProviderAccess) -> MachineFinding:
     """Returns whether its key is set; the key itself is never shown."""
     at = f" at {access.base_url}" if access.base_url else ""
     if row.credentials and access.api_key is None:

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.session import DEFAULTS, Common, say
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.hosts.settings_file import FileChange, change_of, write_change
+from minions_evals_mcp.interop.hosts.settings_file import SettingsChange, change_of, write_change
 from minions_evals_mcp.interop.hosts.table import HOSTS, HostName, StartCommand
 from minions_evals_mcp.mcp_version import vet_mcp
 
@@ -72,7 +72,7 @@ def _program() -> str:
     return PROGRAM if beside is None else str(Path(beside).absolute())
 
 
-def _agree(title: str, change: FileChange, *, yes: bool) -> None:
+def _agree(title: str, change: SettingsChange, *, yes: bool) -> None:
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -87,7 +87,7 @@ def _agree(title: str, change: FileChange, *, yes: bool) -> None:
         raise BadInputError("nothing was written.", remedy="--print shows the entry, to be added by hand.")
 
 
-def _told(common: Common, host: HostName, change: FileChange, *, written: bool) -> int:
+def _told(common: Common, host: HostName, change: SettingsChange, *, written: bool) -> int:
     row = HOSTS[host]
     if common.json:
         say({"host": host, "file": str(change.file), "written": written, "entry": change.snippet})

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.conversations import OUTSIDE, TalkFacts, UserLabel, exchanges, messages_of
-from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.definitions import TestCase, World
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
@@ -372,9 +372,16 @@ def made_from(bench: Bench, measure: Measure) -> str:
     case, world = measure.case.fields, measure.world
     version = bench.versions.of(case)
     version_parts = [None, None] if version is None else [version.id, bench.versions.content_digest(version)]
-    world_parts = [] if world is None else [world.content_digest(), *bench.request.attacks]
+    world_parts = [] if world is None else _world_parts(bench, world)
     talk_parts = [] if case.conversation is None else [json_fields(case.conversation)]
     return digest([bench.frame.target_digest, *version_parts, case.inputs, *world_parts, *talk_parts])
+
+
+def _world_parts(bench: Bench, world: Record[World]) -> list[str]:
+    from minions_evals_mcp.engine.run.world_files import files_digest  # noqa: PLC0415  few cases have a world
+
+    files = files_digest(world.fields, bench.engine.config.world_folder)
+    return [world.content_digest(), *([files] if files else []), *bench.request.attacks]
 
 
 def made_before(db: Db, bench: Bench, measure: Measure, trial: int) -> Observed | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST = 1000
 
 
-class Held(Value):
+class ConversationHeld(Value):
     """One attempt at a conversation. `ended` is empty while it goes on, `spoiled` unless its user spoiled it.
 
     `position` (from 1) and `trial` name its unit; `label` is what a person says of the user.
@@ -44,7 +44,7 @@ class Answer(Value):
     """The conversations of the run in their order. `cut`: there are more; `userErrors` in words, where a user can do wrong."""
 
     run_id: str
-    conversations: tuple[Held, ...]
+    conversations: tuple[ConversationHeld, ...]
     user_errors: str = ""
     cut: bool = False
 
@@ -67,8 +67,8 @@ def _words(errors: UserErrors | None) -> str:
     return "" if errors is None else errors.sentence
 
 
-def _held(row: TalkRow, label: UserLabel | None) -> Held:
-    return Held(
+def _held(row: TalkRow, label: UserLabel | None) -> ConversationHeld:
+    return ConversationHeld(
         test_case_id=row.case_id,
         position=row.key.position + 1,
         trial=row.key.trial,

@@ -12,7 +12,7 @@ import pytest
 
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.answers.columns_beside import columns_beside
 from minions_evals_mcp.engine.answers.names import short_id
@@ -46,7 +46,7 @@ async def server() -> AsyncGenerator[Server]:
 async def judged(tmp_path: Path, server: Server) -> AsyncGenerator[Engine]:
     """An engine whose providers are all the fake server, which judges too."""
     config = config_in(tmp_path, model_url=server.url)
-    providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
+    providers = config.providers.reached("openai", ProviderAccess("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as engine:
         yield engine
 

@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions, Evaluation
@@ -258,7 +258,7 @@ async def server() -> AsyncGenerator[Server]:
 async def asked_model(tmp_path: Path, server: Server) -> AsyncGenerator[Engine]:
     """An engine whose providers are all the fake server."""
     config = config_in(tmp_path, model_url=server.url)
-    providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
+    providers = config.providers.reached("openai", ProviderAccess("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as engine:
         yield engine
 

@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import TestCase
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.results import EvalJudgment, TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
@@ -41,7 +41,7 @@ async def server() -> AsyncGenerator[Server]:
 async def engine(tmp_path: Path, server: Server) -> AsyncGenerator[Engine]:
     """An engine whose run's judge is Anthropic's; OpenAI's models are on the same server."""
     config = config_in(tmp_path, model_url=server.url)
-    providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
+    providers = config.providers.reached("openai", ProviderAccess("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as running:
         yield running
 
@@ -148,7 +148,7 @@ async def test_a_judge_without_its_key_is_refused_by_name_before_anything_runs(t
 
 async def test_no_model_of_the_runs_is_needed_where_every_assertion_has_its_own(tmp_path: Path, server: Server) -> None:
     config = config_in(tmp_path)
-    providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
+    providers = config.providers.reached("openai", ProviderAccess("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as engine:
         assert first(await run(engine, one(OWN))).passed
         with pytest.raises(UnsupportedError, match="a check needs a judge model, and none is configured"):
@@ -158,7 +158,7 @@ async def test_no_model_of_the_runs_is_needed_where_every_assertion_has_its_own(
 async def test_an_own_judge_spends_of_the_same_money(tmp_path: Path, server: Server) -> None:
     priced = "{type: llm-rubric, value: kind, provider: 'openai:gpt-5-mini'}"
     config = config_in(tmp_path)
-    providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
+    providers = config.providers.reached("openai", ProviderAccess("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as engine:
         with pytest.raises(StoppedError, match="cost cap"):
             await run(engine, one(priced), asked=EvalOptions(max_cost_usd=1e-9))

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
@@ -53,7 +53,7 @@ def reaching(folder: Path, url: str) -> EngineConfig:
     config = config_in(folder, model_url=url)
     providers = config.providers
     for account in ("openai", "replicate"):
-        providers = providers.reached(account, Access("key-of-a-service", url))
+        providers = providers.reached(account, ProviderAccess("key-of-a-service", url))
     return replace(config, providers=providers, webhooks=(f"{url}/hooks",))
 
 
