@@ -350,7 +350,7 @@ def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_run
     assert [one.code for one in (refused, unset, form, listed)] == [2, 2, 2, 0]
     assert refused.err.splitlines()[:3] == [
         "Error: the config uses what is not supported here:", "  c.yaml:12: tracing.provider",
-        "  Take it out, or leave it out of this evaluation with --allow-unsupported.",
+        "  Take it out of the config, or run the rest with --allow-unsupported.",
     ]  # fmt: skip
     assert "NO_KEY is not set" in unset.err
     assert "there is no store" in untouched.out
