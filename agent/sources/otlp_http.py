@@ -62,9 +62,9 @@ def _metrics_route(intake: TraceIntake, token: str | None) -> Route:
 
     async def metrics(request: Request) -> Response:
         if token is not None and not otlp_endpoint.brings(request, token):
-            return PlainTextResponse("A bearer token that is known is needed.", 401)
+            return PlainTextResponse("A valid bearer token is required.", 401)
         if token is None and not is_loopback(request.url.hostname or ""):  # a page that points its name at this machine
-            return PlainTextResponse("This address answers under its own name only.", 421)
+            return PlainTextResponse("This server answers only to its own host name.", 421)
         if "origin" in request.headers:
             return PlainTextResponse("Requests of web pages are not taken.", 403)
         return Response(await metrics_text(intake.engine), media_type=CONTENT_TYPE)

@@ -20,9 +20,9 @@ COMMANDS_OF_OTHERS = {
 EVAL_OPTIONS_OF_PROMPTFOO = {
     **dict.fromkeys(("-a", "--assertions", "--model-outputs"), "Write the checks and outputs into the config's tests."),
     **dict.fromkeys(("--filter-providers", "--filter-targets"), "Name the providers to ask: --provider, once for each."),
-    **dict.fromkeys(("--filter-errors-only",), "Run the same command again: outputs that failed to be made are asked for again."),
+    **dict.fromkeys(("--filter-errors-only",), "Run the same command again: it retries the outputs that failed."),
     **dict.fromkeys(("--filter-metadata", "--filter-sample"), "Use --filter-pattern or --filter-first-n."),
-    **dict.fromkeys(("-w", "--watch"), "Run the command again after an edit: what did not change comes from the cache."),
+    **dict.fromkeys(("-w", "--watch"), "Run the command again after an edit: unchanged parts come from the cache."),
     **dict.fromkeys(("--delay",), "Set it in the config: evaluateOptions: {delay: MILLISECONDS}."),
     **dict.fromkeys(("--prompt-prefix", "--prompt-suffix"), "Set it in the config: defaultTest: {options: {prefix: …, suffix: …}}."),
     **dict.fromkeys(("--suggest-prompts", "--vars", "-v"), "Write the prompts and the tests into the config."),
