@@ -17,7 +17,16 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.scoring import assertions
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
-from minions_evals_mcp.scoring.assertions.table import HOMES, NAMES, SCORER_VERSION, check, check_all, needs, vet
+from minions_evals_mcp.scoring.assertions.table import (
+    HOMES,
+    NAMES,
+    NAMES_ELSEWHERE,
+    SCORER_VERSION,
+    check,
+    check_all,
+    needs,
+    vet,
+)
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
     Checked,
@@ -121,11 +130,25 @@ def test_an_unknown_type_is_refused_by_name_with_what_is_known(unknown: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("contain", "contains"), ("is_json", "is-json"), ("not-regexp", "not-regex")]
+    ("typed", "meant"),
+    [
+        ("contain", "contains"),
+        ("is_json", "is-json"),
+        ("not-regexp", "not-regex"),
+        ("exact_match", "equals"),
+        ("not-exact-match", "not-equals"),
+        ("GEval", "g-eval"),
+        ("LLMJudge", "llm-rubric"),
+    ],
 )
 def test_a_near_miss_is_answered_with_what_was_meant(typed: str, meant: str) -> None:
     with pytest.raises(UnsupportedError, match=f"did you mean '{meant}'"):
         vet(Assertion(type=typed))
+
+
+def test_names_of_other_tools_are_none_of_ours_and_lead_to_ours() -> None:
+    assert not NAMES_ELSEWHERE.keys() & set(NAMES)
+    assert set(NAMES_ELSEWHERE.values()) <= set(NAMES)
 
 
 def test_a_name_like_no_other_gets_no_hint() -> None:
