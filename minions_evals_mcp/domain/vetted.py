@@ -20,7 +20,7 @@ def vetted_verdict(verdict: Verdict) -> Verdict:
         raise RuleError("HR4", f"{where}: a judgment needs a rationale.", remedy="Say why this score was given.")
     if not verdict.min_score <= verdict.score <= verdict.max_score:
         allowed = f"{verdict.min_score:g} to {verdict.max_score:g}"
-        raise InvalidRecordError(f"{verdict.score:g} lies outside {allowed}", field="score", record=where)
+        raise InvalidRecordError(f"{verdict.score:g} is outside {allowed}", field="score", record=where)
     if is_blank(verdict.judged_by):
         raise InvalidRecordError("is missing", field="judgedBy", record=where)
     return verdict

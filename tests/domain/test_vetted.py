@@ -80,7 +80,7 @@ def test_a_score_in_its_range_is_accepted_as_it_stands(score: float) -> None:
 
 @pytest.mark.parametrize("score", [0.999, 5.001, -3, 99])
 def test_a_score_outside_its_range_is_refused_not_clamped(score: float) -> None:
-    with pytest.raises(InvalidRecordError, match=f"{score:g} lies outside 1 to 5") as refused:
+    with pytest.raises(InvalidRecordError, match=f"{score:g} is outside 1 to 5") as refused:
         vetted_verdict(verdict(score=score))
     assert (refused.value.field, refused.value.record) == ("score", "criterion c1")
 

@@ -161,7 +161,7 @@ def check(type: str, **fields: JsonValue) -> JsonValue:  # noqa: A002  the key's
         (json.dumps({"outputs": [], "assert": {}}), "assert: must be a list"),
         (row(OUTPUTS, PARIS, id=[1]), "id: must be a string or a number"),
         (row(OUTPUTS, PARIS, "x"), "assert.1: must be an object"),
-        (row(OUTPUTS, PARIS, MAX, MAX), "assert.2: a second max-score"),
+        (row(OUTPUTS, PARIS, MAX, MAX), "assert.2: only one max-score"),
         (row(OUTPUTS, check("max-score", value={"method": "best"})), "assert.0.value.method: "),
         (row(OUTPUTS, check("max-score", threshold=1)), "assert.0.threshold: belongs in the value"),
         (row(OUTPUTS, check("max-score", valeu={})), "assert.0.valeu: "),

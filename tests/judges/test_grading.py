@@ -135,7 +135,7 @@ async def test_a_rubric_that_holds_the_mark_is_refused() -> None:
     ("said", "flaw"),
     [
         ("no JSON", "it has no JSON object"),
-        ('{"reason": "r", "pass": false, "score": 0, "pass": true}', "it says 'pass' twice"),
+        ('{"reason": "r", "pass": false, "score": 0, "pass": true}', "it has 'pass' twice"),
         ({"reason": "r", "pass": True, "score": 2}, "score: Input should be less than or equal to 1"),
         ({"reason": " ", "pass": True, "score": 1}, "reason: Value error, is blank"),
         ({"reason": "r", "score": 1}, "pass: Field required"),

@@ -98,7 +98,7 @@ def test_criteria_without_a_judgment_are_named() -> None:
 
 @pytest.mark.parametrize("score", [-0.1, 4.1])
 def test_a_score_outside_the_criterions_range_is_refused_by_name(score: float) -> None:
-    with pytest.raises(InvalidRecordError, match=r"criterion tone: score: .* lies outside 0 to 4"):
+    with pytest.raises(InvalidRecordError, match=r"criterion tone: score: .* is outside 0 to 4"):
         verdicts(given("tone", score), given("fact", 1))
 
 

@@ -80,9 +80,9 @@ def test_a_criterion_is_met_where_the_reply_ends_with_y() -> None:
 
 
 def test_a_reply_that_says_something_twice_is_sent_back() -> None:
-    flaw = Flaw("it says 'pass' twice")
+    flaw = Flaw("it has 'pass' twice")
     assert rubric_reply('Well: {"pass": false, "reason": "rude", "pass": true} So be it.') == flaw
-    assert facts_reply('{"category": "D", "category": "C"}') == Flaw("it says 'category' twice")
+    assert facts_reply('{"category": "D", "category": "C"}') == Flaw("it has 'category' twice")
 
 
 @given(st.text() | st.text(alphabet='{}[]":,pascore012 ABCD()\\'))

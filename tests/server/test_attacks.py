@@ -77,7 +77,7 @@ async def test_an_agent_names_no_version_as_the_one_to_beat(tmp_path: Path) -> N
     async with hosted(config_in(tmp_path)) as host:
         await host.call("save_records", records=[version(1), version(2)])
         said = await host.refused("approve_prompt_version", promptVersionRef="p@2", decision="in-use")
-        assert "only a person names the version in use" in said
+        assert "only a person can set the version in use" in said
 
 
 async def test_the_lucky_one_of_many_comparisons_approves_nothing(tmp_path: Path) -> None:

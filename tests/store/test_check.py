@@ -79,12 +79,15 @@ PROBLEMS = [
     ),
     (
         "DELETE FROM outbox WHERE type = 'agent-message'",
-        ["numbers: outbox does not continue from its last row, 1", "HR5: the regression in run3 was not told"],
+        ["numbers: outbox does not continue from its last row, 1", "HR5: the regression in run3 was not notified"],
     ),
-    ("DELETE FROM outbox WHERE type = 'task'", ["HR5: the regression in run3 was not told"]),
+    ("DELETE FROM outbox WHERE type = 'task'", ["HR5: the regression in run3 was not notified"]),
     (
         "DELETE FROM eval_failure WHERE id = 'run3:regression'",
-        ["numbers: eval_failure does not continue from its last row, 4", "HR5: the regression in run3 was not told"],
+        [
+            "numbers: eval_failure does not continue from its last row, 4",
+            "HR5: the regression in run3 was not notified",
+        ],
     ),
     (
         "UPDATE eval_failure SET failure_type = 'bad-luck' WHERE id = 'run3:regression'",
@@ -114,7 +117,7 @@ PROBLEMS = [
     (
         "UPDATE eval_failure SET benchmark_run_id = 'none', id = 'none:regression' WHERE id = 'run3:regression'",
         [
-            "HR5: the regression in run3 was not told",
+            "HR5: the regression in run3 was not notified",
             "the eval-failure none:regression refers to a missing benchmark-run",
         ],
     ),

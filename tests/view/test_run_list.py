@@ -86,7 +86,7 @@ async def test_a_term_that_cannot_be_compared_is_refused_by_its_field_with_a_rem
         page = await client.get(f"/runs?{urlencode({'q': expression})}")
         assert page.status_code == 400
         assert told in unescape(page.text)
-        assert "Ask for" in page.text
+        assert "Use " in page.text
 
 
 async def test_any_text_is_an_expression_that_is_answered_or_refused(engine: Engine) -> None:

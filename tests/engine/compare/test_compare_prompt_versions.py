@@ -443,7 +443,7 @@ async def test_a_cases_own_max_score_says_how_its_outputs_are_chosen(tmp_path: P
     ("assertions", "why"),
     [
         ([{"type": "max-score"}], "at least one assertion to aggregate"),
-        ([{"type": "contains", "value": "a"}, {"type": "max-score"}, {"type": "max-score"}], "a second max-score"),
+        ([{"type": "contains", "value": "a"}, {"type": "max-score"}, {"type": "max-score"}], "only one max-score"),
         ([{"type": "contains", "value": "a"}, {"type": "max-score", "value": {"method": "best"}}], "method"),
     ],
 )

@@ -332,7 +332,7 @@ async def test_code_that_judges_is_called_once_and_code_that_changed_is_another_
         ("llm-rubric, value: x", "return {'output': 'well'}", "it has no JSON object"),
         ("factuality, value: x", "return {'output': {'category': 'A'}}", "answered factuality with no text"),
         ("g-eval, value: x", "return {'output': '{\"steps\": [1]}'}", "a step in it is not text"),
-        ("g-eval, value: x", 'return {\'output\': \'{"steps": ["a"], "score": 11}\'}', "no number from 0 to 10"),
+        ("g-eval, value: x", 'return {\'output\': \'{"steps": ["a"], "score": 11}\'}', "not a number from 0 to 10"),
         ("g-eval, value: x", 'return {\'output\': \'{"steps": ["a"], "score": 9}\'}', "it gives no reason"),
         ("select-best, value: x", "return {'output': '7'}", "there is no output 7"),
         ("context-recall, value: x", "return {'output': 'yes'}", "it marks nothing as [Attributed]"),

@@ -200,8 +200,8 @@ async def test_a_webhook_is_told_output_prompt_and_variables_and_its_verdict_cou
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (reply({"pass": "yes"}), "no object with a `pass`"),
-        (reply({"pass": True, "score": 7}), "no number from 0 to 1"),
+        (reply({"pass": "yes"}), "did not return an object with a Boolean `pass`"),
+        (reply({"pass": True, "score": 7}), "not a number from 0 to 1"),
         (reply(b"<html>"), "did not return JSON"),
         (reply({}, status="500 Oh"), "HTTP 500"),
         (reply({}, status="307 Go", location="http://elsewhere.example/x"), "redirects to another server"),

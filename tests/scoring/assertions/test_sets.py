@@ -75,7 +75,7 @@ def test_sets_nest() -> None:
 @pytest.mark.parametrize(
     ("assertion", "reason"),
     [
-        (Assertion(type="assert-set"), "assert: must hold at least one"),
+        (Assertion(type="assert-set"), "assert: must contain at least one"),
         (Assertion(type="assert-set", value=1, assertions=(YES,)), "value: a set takes none"),
         (
             Assertion(type="contains", value="a", assertions=(YES,)),
