@@ -81,7 +81,7 @@ def _divided(values: list[JsonValue]) -> tuple[tuple[Assertion, ...], MaxScore]:
         match row:
             case {"type": "max-score"}:
                 if config is not None:
-                    raise InvalidRecordError(f"a second {MAX_SCORE}: one chooses", field=f"assert.{number}")
+                    raise InvalidRecordError(f"only one {MAX_SCORE} check is allowed", field=f"assert.{number}")
                 config = _config(read_assertion(row, number), number)
             case {"type": "select-best"}:
                 read_assertion(row, number)

@@ -72,7 +72,7 @@ class Commands:
 
         async def work() -> str:
             async with open_engine(config_in(self.folder)) as engine:
-                return await keep_unreadable(engine, text, "no JSON", source="stdin")
+                return await keep_unreadable(engine, text, "not JSON", source="stdin")
 
         return anyio.run(work)
 
@@ -131,7 +131,7 @@ def test_a_message_is_shown_whole_by_the_beginning_of_its_id_or_as_the_latest(co
     assert "message message-1 (run-test-case) from anna, sent " in shown
     assert ": dead after 1 failed try\nwhy: no test-case with the id 'c'." in shown
     assert '"testCaseId": "c"' in shown
-    assert "told anna: run-test-case-failed: pending  reply:" in shown
+    assert "notified anna: run-test-case-failed: pending  reply:" in shown
     assert shown.endswith("after the fix: minions-eval-agent retry message-1\n")
     assert commands.said("show", "latest") == shown  # not what the agent puts to itself
     delivery = json.loads(commands.said("show", "latest", "--json"))["told"][0]["id"]
@@ -241,7 +241,7 @@ def test_what_will_stop_a_message_is_said_when_it_is_sent(commands: Commands) ->
 @pytest.mark.parametrize(
     ("arguments", "error", "said"),
     [
-        (("send", "run-test-case", "--payload", "{"), BadInputError, "no JSON"),
+        (("send", "run-test-case", "--payload", "{"), BadInputError, "not JSON"),
         (("send", "run-test-case", "--payload", "[]"), BadInputError, "payload: "),
         (("send", "run-test-case", "--payload", "@nowhere"), BadInputError, "No such file"),
         (("send", "run-test-case"), InvalidRecordError, "payload.testCaseId: is missing"),

@@ -64,7 +64,10 @@ async def test_of_200_flipped_bits_none_that_a_reader_sees_passes(small_store: P
 @pytest.mark.parametrize(
     ("done", "problem"),
     [
-        ("UPDATE test_run SET rest = json_set(rest, '$.durationMs', 13) WHERE seq = 2", "row 2 of test_run has changed since it was written"),
+        (
+            "UPDATE test_run SET rest = json_set(rest, '$.durationMs', 13) WHERE seq = 2",
+            "row 2 of test_run has changed since it was written",
+        ),
         ("UPDATE eval_judgment SET score = 0.8999999999999999 WHERE seq = 1", "row 1 of eval_judgment has changed since it was written"),
         ("UPDATE event SET detail = '{\"a\":1}' WHERE seq = 4", "row 4 of event has changed since it was written"),
         ("UPDATE delivery SET attempts = 3 WHERE seq = 1", "row 1 of delivery has changed since it was written"),

@@ -247,7 +247,7 @@ async def test_a_webhook_of_a_saved_case_is_held_to_the_same_addresses(
 @pytest.mark.parametrize(
     ("assertion", "why"),
     [
-        ("{type: classifier, value: hate}", "must name who classifies"),
+        ("{type: classifier, value: hate}", "must name the classifier"),
         ("{type: classifier, provider: 'openai:gpt-5'}", "the provider openai:gpt-5; wanted is what classifies"),
         ("{type: moderation, value: hate}", "must be a list of categories"),
         ("{type: moderation, provider: 'azure:moderation:x'}", "the provider azure:moderation:x"),
