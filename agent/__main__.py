@@ -41,7 +41,7 @@ app = App(
     help_format="plaintext",
 )
 Db = Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB, else in your data folder).")]
-AsJson = Annotated[bool, Parameter(name="--json", help="Answer in JSON, for programs.", negative="")]
+AsJson = Annotated[bool, Parameter(name="--json", help="Print the answer as JSON.", negative="")]
 DEFAULTS = Working()
 
 
@@ -113,7 +113,7 @@ async def _send(db: Path | None, text: str) -> tuple[Receipt, list[str]]:
 
 
 def _say_made(path: Path) -> None:
-    tell(f"Made a new store at {short_path(path)}.\n", aside=True)
+    tell(f"Created a new store at {short_path(path)}.\n", aside=True)
 
 
 @app.command

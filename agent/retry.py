@@ -56,5 +56,6 @@ def _newest_failed(db: Db) -> str:
         if failed:
             return failed[0].id
     raise ConflictError(
-        "nothing is dead or refused that could be tried again.", remedy="`minions-eval-agent status` shows what waits."
+        "nothing is dead or refused that could be tried again.",
+        remedy="`minions-eval-agent status` shows the waiting outputs.",
     )

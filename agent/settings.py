@@ -56,7 +56,7 @@ class Working:
     ] = None
     project: Annotated[
         Path | None,
-        Parameter(help="minions-evals.toml: store, judge, embedder and limits; its target, where that is a model."),
+        Parameter(help="minions-evals.toml: store, judge, embedder, limits, and its target if that is a model."),
     ] = None
     judge_model: Annotated[str | None, Parameter(help="Who judges, as provider:model.")] = None
     explain: Annotated[

@@ -130,7 +130,7 @@ async def _wait_for(work: InstructionWork, message: Message) -> None:
         with anyio.fail_after(max(0.0, work.until - anyio.current_time())):
             ended = await work.asked.loop.settled(message, of=work.asked.message)
     except TimeoutError:
-        raise StoppedError(f"the instruction is not carried out after {work.bounds.seconds:g} s.") from None
+        raise StoppedError(f"the instruction was not finished after {work.bounds.seconds:g} s.") from None
     verb = str(ended.payload.get("verb", "")) if ended.type == UNREADABLE else ended.type
     result = f"done: {json.dumps(ended.result)}" if ended.state == "done" else f"refused: {ended.reason}"
     work.made.append({"messageId": ended.id, "verb": verb, "state": ended.state})

@@ -128,7 +128,7 @@ class NeighboursFile(Value):
             program = server.run[0]
             if shutil.which(str(Path(server.folder or "", program)) if os.sep in program else program) is None:
                 raise BadInputError(
-                    f"{path}: servers.{name}.run: there is no program {program!r}.",
+                    f"{path}: servers.{name}.run: program {program!r} not found.",
                     remedy="Install it, or give its whole path.",
                 )
 

@@ -14,10 +14,10 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs import otlp_endpoint
-from minions_evals_mcp.interop.logs.otlp_endpoint import Take, listening_socket
+from minions_evals_mcp.interop.logs.otlp_endpoint import Take
 from minions_evals_mcp.interop.logs.otlp_requests import Rejected, Signal
 from minions_evals_mcp.interop.spans import spans_of
-from minions_evals_mcp.network_address import is_loopback
+from minions_evals_mcp.network_address import is_loopback, listening_socket
 from minions_evals_mcp.operations.views.metrics import CONTENT_TYPE, PATH, metrics_text
 from minions_evals_mcp.sessions.telemetry import events_of
 
@@ -62,9 +62,9 @@ def _metrics_route(intake: TraceIntake, token: str | None) -> Route:
 
     async def metrics(request: Request) -> Response:
         if token is not None and not otlp_endpoint.brings(request, token):
-            return PlainTextResponse("A bearer token that is known is needed.", 401)
+            return PlainTextResponse("A valid bearer token is required.", 401)
         if token is None and not is_loopback(request.url.hostname or ""):  # a page that points its name at this machine
-            return PlainTextResponse("This address answers under its own name only.", 421)
+            return PlainTextResponse("This server answers only to its own host name.", 421)
         if "origin" in request.headers:
             return PlainTextResponse("Requests of web pages are not taken.", 403)
         return Response(await metrics_text(intake.engine), media_type=CONTENT_TYPE)

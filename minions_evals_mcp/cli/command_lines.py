@@ -6,16 +6,16 @@ from difflib import get_close_matches
 
 from cyclopts import App, CoercionError, CycloptsError, Group, MissingArgumentError, UnknownOptionError
 
-from minions_evals_mcp.cli.commands import ABOUT, COMMANDS, GROUP_OF, NOUNS, ORDER, SHOWN
+from minions_evals_mcp.cli.commands import ABOUT, COMMAND, COMMANDS, GROUP_OF, NOUNS, ORDER, SHOWN, command_named
 from minions_evals_mcp.cli.helping import Help
 from minions_evals_mcp.errors import BadInputError
 
 OF_PROMPTFOO = {
     **dict.fromkeys(("-a", "--assertions", "--model-outputs"), "Write the checks and outputs into the config's tests."),
     **dict.fromkeys(("--filter-providers", "--filter-targets"), "Name the providers to ask: --provider, once for each."),
-    **dict.fromkeys(("--filter-errors-only",), "Run the same command again: outputs that failed to be made are asked for again."),
+    **dict.fromkeys(("--filter-errors-only",), "Run the same command again: it retries the outputs that failed."),
     **dict.fromkeys(("--filter-metadata", "--filter-sample"), "Use --filter-pattern or --filter-first-n."),
-    **dict.fromkeys(("-w", "--watch"), "Run the command again after an edit: what did not change comes from the cache."),
+    **dict.fromkeys(("-w", "--watch"), "Run the command again after an edit: unchanged parts come from the cache."),
     **dict.fromkeys(("--delay",), "Set it in the config: evaluateOptions: {delay: MILLISECONDS}."),
     **dict.fromkeys(("--prompt-prefix", "--prompt-suffix"), "Set it in the config: defaultTest: {options: {prefix: …, suffix: …}}."),
     **dict.fromkeys(("--suggest-prompts", "--vars", "-v"), "Write the prompts and the tests into the config."),
@@ -31,6 +31,7 @@ GROUPS = {title: Group(title, sort_key=place) for place, title in enumerate(SHOW
 def carried_out(arguments: list[str]) -> object:
     """Returns what the command that is asked for returned; raises `BadInputError` where the line does not fit."""
     try:
+        COMMAND.set(command_named(arguments))
         return build(arguments)(arguments, result_action="return_value", exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise _usage(error, arguments) from None

@@ -86,7 +86,7 @@ class Operation:
 
 
 LEFT_OUT: Mapping[Interface, Mapping[str, str]] = {
-    "message": {"key": "the message's id is the key: a message under one id is carried out once"},
+    "message": {"key": "the message's id is the key: a message with the same id runs once"},
     "graphql": {"triggered_by": "every request of that interface is triggered by `graphql`"},
 }
 """Fields that an interface takes from none of its callers, each with the reason."""

@@ -37,7 +37,7 @@ def node_command(script: Path = _RUNNER) -> tuple[str, ...]:
     """Returns how node is started with that script of ours; raises `BadInputError` where it is not installed."""
     node = node_here()
     if node is None:
-        raise BadInputError("node is not installed, and the config names JavaScript that it would run.")
+        raise BadInputError("node is not installed, and the config uses JavaScript.")
     return (node, *node_flags(node), str(script))
 
 

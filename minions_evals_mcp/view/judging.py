@@ -56,14 +56,16 @@ async def judged(request: Request) -> Response:
     speaker, token = await person_of(request, form)
     wrong, judgments = _read(packet, form)
     if speaker is None:
-        wrong["personToken"] = "A person judges here: give your token (minions-evals people add NAME prints one)."
+        wrong["personToken"] = (
+            "Only people can judge here. Enter your token (minions-evals people add NAME prints one)."
+        )
     if not wrong and speaker is not None:
         try:
             await hand_in(engine, run_id, digest, judgments, by=speaker)
         except ConflictError:
             return rendered("judged_already", status=409, run=run, after=digest)
         except (InvalidRecordError, NotAllowedError, RuleError, BusyError) as error:
-            wrong = {"": f"Nothing was kept: {error}"}
+            wrong = {"": f"Nothing was saved: {error}"}
     if wrong:
         return _form(packet, request, run=run, form=form, wrong=wrong, status=400)
     query = urlencode({name: value for name, value in (("run", run or ""), ("after", digest), ("kept", "1")) if value})
@@ -121,7 +123,7 @@ def _read(packet: JudgeQuestion, form: Mapping[str, str]) -> tuple[dict[str, str
             wrong[f"score-{number}"] = judgment
             continue
         if is_blank(reason):
-            wrong[f"why-{number}"] = "A score needs its reason."
+            wrong[f"why-{number}"] = "A score needs a reason."
         elif weak := weakness(reason):
             wrong[f"why-{number}"] = weak
         judgments.append(judgment)
@@ -131,7 +133,7 @@ def _read(packet: JudgeQuestion, form: Mapping[str, str]) -> tuple[dict[str, str
 def _judgment(criterion: Criterion, score: str, reason: str) -> GivenJudgment | str:
     """The judgment, or why that is no score of this criterion."""
     fields = criterion.fields
-    needed = f"Give a number from {fields.min_score:g} to {fields.max_score:g}."
+    needed = f"Enter a number from {fields.min_score:g} to {fields.max_score:g}."
     try:
         judgment = GivenJudgment(criterion_id=criterion.id, score=float(score), rationale=reason)
     except (ValueError, ValidationError):

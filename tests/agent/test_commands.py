@@ -139,7 +139,7 @@ def test_a_message_is_shown_whole_by_the_beginning_of_its_id_or_as_the_latest(co
     with pytest.raises(ConflictError, match="is pending, not refused"):
         commands.said("retry", delivery)
     commands.said("send", "detect-trend", "--payload", '{"benchmarkId": "b"}', "--id", "message-2")
-    with pytest.raises(BadInputError, match="begins several ids: message-2, message-1"):
+    with pytest.raises(BadInputError, match="is the beginning of several ids: message-2, message-1"):
         commands.said("show", "message")
     unreadable = commands.unreadable("{")
     both = "retry ID; what is unreadable is sent again, corrected; never: minions-eval-agent dismiss ID --reason WHY"
@@ -226,7 +226,7 @@ def test_what_will_stop_a_message_is_said_when_it_is_sent(commands: Commands) ->
 
     assert warned("run-test-case", testCaseId="refund") == warned("agent-run-completed", agentRunId="a") == []
     assert warned("create-test-case", promptId="p", name="n", input="i", testCaseId="new") == []
-    late = "It is refused unless that is there when its turn comes."
+    late = "The agent refuses it unless that exists when it handles the message."
     assert warned("run-test-case", testCaseId="refnd") == [
         f"no test-case with the id 'refnd'; did you mean 'refund'? {late}"
     ]
@@ -235,7 +235,7 @@ def test_what_will_stop_a_message_is_said_when_it_is_sent(commands: Commands) ->
         f"no benchmark with the id 'b'. {late}", f"no prompt-version with the id 'p@2'. {late}"
     ]  # fmt: skip
     (instruction,) = warned("instruction", text="Look after the trends.")
-    assert "none is set up here" in instruction
+    assert "none is configured" in instruction
 
 
 @pytest.mark.parametrize(

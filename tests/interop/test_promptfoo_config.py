@@ -242,7 +242,7 @@ def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
         ("prompts: [a]\nproviders: [{id: 'openai:z', config: {apiVersion: b}}]", "config.apiVersion"),
         ("prompts: [a]\nproviders: [{id: 'openai:z', config: {headers: {x-team: a}}}]", "providers.0.config.headers"),
         (HEAD + "defaultTest: {options: {provider: {config: {timeout: 1}}}}\ntests: [{assert: [{type: llm-rubric, value: a}]}]",
-         "only a model's id, or {id, config}, is carried out as a judge"),
+         "only a model's id, or {id, config}, is supported as a judge"),
         (HEAD + "tests: [{vars: {w: a}, options: {transform: file://t.js}}]", "tests.0.options.transform"),
         (HEAD + "tests: [{vars: {w: file://gen.js}}]", "gen.js: JavaScript makes parts"),
         (HEAD + "tests: [{path: t.csv, config: {a: 1}}]", "only code is given a config"),

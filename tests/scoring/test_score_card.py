@@ -101,7 +101,7 @@ def test_where_nothing_remains_the_error_says_what_can_be_chosen(chosen: tuple[s
 def test_an_empty_table_and_one_of_text_have_no_score() -> None:
     with pytest.raises(BadInputError, match="the table is empty"):
         card(rows=[])
-    with pytest.raises(BadInputError, match="'a' holds neither") as found:
+    with pytest.raises(BadInputError, match="'a' has neither") as found:
         card(rows=[{"a": "x"}])
     assert found.value.remedy == ""
 
@@ -334,7 +334,7 @@ def test_scores_and_columns_of_different_kinds_have_no_difference_and_say_so() -
     found = card_changes(card("c", rows=[{"c": True}]), card("c", rows=[{"c": 3}]))
     assert (found.score.delta, found.columns["c"].delta) == (None, None)
     assert found.warnings == (
-        "The two scores are of different kinds (percent, number): their difference would say nothing.",
+        "The two scores are of different kinds (percent, number), so their difference has no meaning.",
     )
     assert card_changes(card("ok"), card("kind")).score.delta == -50.0
 

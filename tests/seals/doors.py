@@ -63,7 +63,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     ),
     "try-version": (("b", "v2"), ("b", "v2", "--sealed"), ("b", "v2", "--sealed", "--json")),
     "audit": each("b", "open-b"),
-    "prompt use": (("p", "v2", "--by", "x"), ("v2", "--by", "x")),
+    "prompt use": (("v2", "--by", "x"), ("v2", "--by", "x", "--json")),
     "prompt take": (("p", "b"), ("p", "open-b", "--json")),
     "cases": each("p"),
     "batch-run-tests": (("p",), ("p", "c1", "c4", "--prompt-version", "v1")),

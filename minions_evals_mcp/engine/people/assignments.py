@@ -78,9 +78,9 @@ async def vet_assignment(engine: Engine, job: Job, submission: Submission) -> No
     others = await engine.store.read(taken)
     if others is not None:
         digest, owner = others
-        again = Next("people-assign", {"run_id": job.id, "people": "NAME"}, "divides what waits anew")
+        again = Next("people-assign", {"run_id": job.id, "people": "NAME"}, "reassigns the waiting outputs")
         raise ConflictError(
-            f"judgment request {digest} is {owner}'s to judge.",
+            f"judgment request {digest} is {owner}'s task.",
             remedy=f"{Next('judge', reason='shows what is yours')}. {again}.",
         )
 
@@ -92,7 +92,7 @@ def judging_person(db: Db, name: str) -> str:
         raise NotFoundError("person", name, remedy=f"{Next('people-list', reason='shows who is known')}.")
     if known.role == "viewer":
         raise BadInputError(
-            f"{known.name} is a viewer, who judges nothing.",
+            f"{known.name} is a viewer, and viewers cannot judge.",
             remedy=f"{Next('people-role', {'name': known.name, 'role': 'judge'}, 'lets them judge')}.",
         )
     return known.name

@@ -38,13 +38,13 @@ TRIES, PAUSE_S = 30, 0.1
 Unasked = Literal["no-rubric", "changed", "caller", "draft", "user", "user-person", "others"]
 UNASKED: dict[Unasked, str] = {
     "no-rubric": f"have no rubric. Write one, or: {Next('accept-run', {'run_id': 'RUN:POSITION.TRIAL'}, 'accepts the output')}",
-    "changed": "belong to a case or rubric that was changed since: run it again under a new key",
-    "caller": "wait for the agent that asked, which judges them:"
-    f" {Next('submit', reason='hands its judgments in')}. A person judges under {argument('judge', 'human')}",
+    "changed": "belong to a case or rubric that has changed since: run it again under a new key",
+    "caller": "wait for the requesting agent to judge them:"
+    f" {Next('submit', reason='submits its judgments')}. A person judges under {argument('judge', 'human')}",
     "others": "are assigned to other people, or are being judged by them",
-    "user": "are conversations that wait for the agent that asked, which plays their user",
+    "user": "are conversations whose user is played by the requesting agent",
     "user-person": "are conversations whose user a person plays, on the page under Judge",
-    "draft": "are test cases made of a failure that lack the right output:"
+    "draft": "are test cases created from a failure and still without a correct output:"
     f" {Next('promote', {'failure_id': 'RUN:CASE', 'corrected': 'TEXT'}, 'gives it')}",
 }
 

@@ -345,11 +345,11 @@ def _unknown(assertion: Assertion, at: str) -> UnsupportedError:
     hint = f"; did you mean {near[0]!r}?" if near else "."
     if assertion.base_type in SELECTING:
         return UnsupportedError(
-            f"{place}{assertion.type} chooses among several outputs, it is no check of one.",
+            f"{place}{assertion.type} chooses among several outputs and cannot check one.",
             remedy=f"{Next('pick', reason='takes max-score in rows with several outputs')}."
             f" {Next('eval', {'config': 'CONFIG'}, 'takes both in a config')}.",
         )
     return UnsupportedError(
-        f"{place}the assertion type {assertion.type!r} is not known{hint}",
+        f"{place}unknown assertion type {assertion.type!r}{hint}",
         remedy=f"Known are {', '.join(NAMES)}, each also with {NEGATION!r} before it.",
     )

@@ -74,7 +74,7 @@ async def test_it_takes_its_steps_and_what_they_set_off_does_not_start_it_again(
 async def test_it_ends_with_its_own_limit_of_steps(tmp_path: Path) -> None:
     found, heard = await lived(tmp_path, steps=2, script=[step("list-records", type="benchmark")] * 9)
     assert [(kind, state) for kind, state, _ in found][-1] == ("skill-due", "dead")
-    assert "not carried out after 3 steps" in found[-1][2]
+    assert "not finished after 3 steps" in found[-1][2]
     assert len(heard) == 2
 
 

@@ -77,7 +77,7 @@ def test_verbose_shows_the_reason_of_every_check(at: Terminal) -> None:
 @pytest.mark.parametrize(
     ("option", "instead"),
     [
-        ("--watch", "what did not change comes from the cache"),
+        ("--watch", "unchanged parts come from the cache"),
         ("--filter-providers", "--provider"),
         ("--filter-metadata", "--filter-pattern"),
         ("--share", "stay in the store on this machine"),
