@@ -316,7 +316,7 @@ def test_what_is_refused_is_left_out_where_that_is_allowed(tmp_path: Path) -> No
     assert len(found.columns) == 1
     assert [one.type for one in cases(found)[0].assertions] == ["contains"]
     assert [one.split(": ")[1] for one in found.left_out] == ["providers.1", "tests.0.assert.0"]
-    with pytest.raises(BadInputError, match="nothing is left"):
+    with pytest.raises(BadInputError, match="nothing to run"):
         read(tmp_path, "prompts: [a]\nproviders: ['bedrock:x']\n", allow=True)
 
 
