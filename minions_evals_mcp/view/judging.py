@@ -12,12 +12,14 @@ from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.agreement import NothingAgreedError, judges_agreement
+from minions_evals_mcp.engine.people.assignments import judging_shares
 from minions_evals_mcp.engine.people.draws import DRAWN, draw_labels
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, JudgeQuestion, hand_in, next_question, question_of
 from minions_evals_mcp.errors import BusyError, ConflictError, InvalidRecordError, NotAllowedError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.rationales import weakness
 from minions_evals_mcp.judges.task import Criterion
+from minions_evals_mcp.operations.operator import assign_judging
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.view.parameters import engine_of, form_of, named, person_of, required, signed_in
 from minions_evals_mcp.view.playing import play_form
@@ -98,6 +100,21 @@ async def label(request: Request) -> Response:
     form = await form_of(request)
     draw = await draw_labels(engine_of(request), form.get("id", ""), triggered_by="page")
     return RedirectResponse(f"/judge?{urlencode({'run': draw.run_id})}", 303)
+
+
+async def assignment(request: Request) -> Response:
+    """Who judges what of a run: each person's share, and the form that divides what waits."""
+    found = await judging_shares(engine_of(request), required(request, "run"))
+    return rendered("assignment", found=found, kept=named(request, "kept"))
+
+
+async def assigned(request: Request) -> Response:
+    """Divides what waits among the people who are ticked; without any it is anybody's again."""
+    engine, form = engine_of(request), await form_of(request)
+    run_id = (await judging_shares(engine, form.get("run", ""))).run_id
+    people = tuple(value for name, value in form.items() if name.startswith("person-"))
+    divided = await assign_judging.run(engine, assign_judging.Request(run_id=run_id, people=people))
+    return RedirectResponse(f"/assign?{urlencode({'run': divided.run_id, 'kept': '1'})}", 303)
 
 
 def _form(  # noqa: PLR0913  what the form shows

@@ -343,6 +343,19 @@ tests: [{vars: {w: a}, author: me, options: {delay: 5}, assert: [{type: contains
     ]  # fmt: skip
 
 
+def test_what_the_config_sets_of_the_command_line_comes_before_its_options(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + "tests: [{}]\nevaluateOptions: {repeat: 3, maxConcurrency: 5}\ncommandLineOptions: {repeat: 2, verbose: true}\n"
+    )
+    found = read(tmp_path, text)
+    assert (len(found.rows), found.concurrency) == (2, 5), "two trials of the one test"
+    with pytest.raises(
+        BadInputError, match=r"commandLineOptions\.filterPattern: pass --filter-pattern on the command line"
+    ):
+        read(tmp_path, HEAD + "commandLineOptions: {filterPattern: x}\n")
+
+
 def test_a_variable_that_a_prompt_prints_and_no_test_sets_is_noted(tmp_path: Path) -> None:
     text = """
 prompts:

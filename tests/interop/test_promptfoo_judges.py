@@ -252,7 +252,7 @@ def test_without_a_judge_the_checks_that_ask_one_are_named_at_once_and_the_rest_
     assert "--judge-model provider:model" in typed(refused.value)
     assert "--allow-unsupported" in typed(refused.value)
     found = read(tmp_path, text, ConfigOverrides(has_judge=False, allow_unsupported=True))
-    assert [one.partition(" ")[2] for one in found.left_out] == ["llm-rubric: no model is there to grade it"] * 2
+    assert [one.partition(" ")[2] for one in found.left_out] == ["llm-rubric: no judge model"] * 2
     first, second = cases(found)
     assert first.assertions == ()
     assert [one.type for one in second.assertions] == ["equals", "llm-rubric", "assert-set"]

@@ -57,6 +57,11 @@ class _How(Value):
     embedder: str | None
     trust_code: bool
 
+    @property
+    def asks_gate(self) -> bool:
+        """Whether an option decides when the command fails."""
+        return self.fail or self.fail_on_regression or self.min_pass_rate is not None
+
 
 def eval_(
     config: Annotated[Path | None, Parameter(name=["--config", "-c"])] = None,
@@ -224,7 +229,10 @@ async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: 
         from minions_evals_mcp.report.matrix.matrices import show_matrix  # noqa: PLC0415  as above
 
         show_matrix(matrix, limit=how.limit, verbose=how.verbose, store=common.db, place=kept_in(common))
-    return _code(matrix, how, gates) or _whole_code(matrix, evaluation)
+    code = _code(matrix, how, gates) or _whole_code(matrix, evaluation)
+    if code == 0 and not how.asks_gate and evaluation.pass_rate is None and not sys.stdout.isatty():
+        _say_ungated(matrix)
+    return code
 
 
 async def _evaluated(
@@ -287,6 +295,14 @@ def _code(matrix: Matrix, how: _How, gates: list[ColumnGate] | None) -> int:
         if column.gate == "undecided"
     ]
     return undecided(f"gate undecided: {'; '.join(open_gates)}" if open_gates else "")
+
+
+def _say_ungated(matrix: Matrix) -> None:
+    """Says in a pipe or a build that failed tests do not fail this command: they fail promptfoo's."""
+    failed = sum(cell.verdict == "failed" for row in matrix.rows if row.verdict == "failed" for cell in row.cells)
+    if failed:
+        total = sum(len(row.cells) for row in matrix.rows)
+        tell(f"{failed} of {total} outputs failed, and the exit code is 0. Add --fail to exit with 1.\n", aside=True)
 
 
 def _whole_code(matrix: Matrix, evaluation: Evaluation) -> int:

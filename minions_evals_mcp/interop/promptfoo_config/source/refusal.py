@@ -49,7 +49,7 @@ class Refusals:
 
     def add_ungraded(self, node: Node, kind: str) -> None:
         """A model would have to decide the check, and there is none."""
-        self._ungraded[f"{node.at}: {kind}: no model is there to grade it"] = None
+        self._ungraded[f"{node.at}: {kind}: no judge model"] = None
 
     def known(
         self,
@@ -93,9 +93,9 @@ class Refusals:
             )
         if ungraded and not allowed:
             raise UnsupportedError(
-                _listed("a model is to grade, and none is there:", ungraded),
+                _listed("a check needs a judge model, and none is configured:", ungraded),
                 remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}"
-                " (behind an OPENAI_BASE_URL of your own, too: which models are there is not known)."
+                ". With an OPENAI_BASE_URL of your own you always name it."
                 f" Or run the rest with {argument('allow_unsupported')}, which lists these checks as left out.",
             )
         return refused + ungraded
