@@ -83,7 +83,7 @@ def test_a_derived_metric_without_a_value_is_none_and_so_is_what_rests_on_it() -
 
 @pytest.mark.parametrize("name", ["", " ", "__count"])
 def test_a_derived_metric_has_a_name_of_its_own(name: str) -> None:
-    with pytest.raises(InvalidRecordError, match=r"config.yaml:3: name: .* is no name"):
+    with pytest.raises(InvalidRecordError, match=r"config.yaml:3: name: .* is not a valid name"):
         derived(name, "1", at="config.yaml:3")
     with pytest.raises(InvalidRecordError, match=r"config.yaml:3: value: the formula '1 [+]' is refused"):
         derived("m", "1 +", at="config.yaml:3")

@@ -107,7 +107,7 @@ def test_an_empty_table_and_one_of_text_have_no_score() -> None:
 
 
 def test_a_column_that_is_not_there_is_an_error_that_names_the_others() -> None:
-    with pytest.raises(BadInputError, match=r"there is no column 'tune'.*'id', 'ok'"):
+    with pytest.raises(BadInputError, match=r"unknown column 'tune'.*'id', 'ok'"):
         card("tone", "tune")
     with pytest.raises(BadInputError, match="and 5 more"):
         card("z", rows=[{f"c{number}": 1 for number in range(25)}])

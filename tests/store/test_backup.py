@@ -91,7 +91,7 @@ def test_a_file_that_came_since_the_check_is_kept(tmp_path: Path) -> None:
 
 
 async def test_a_missing_store_and_a_missing_folder_are_told(small_store: Path) -> None:
-    with pytest.raises(StoreError, match="there is no store"):
+    with pytest.raises(StoreError, match="no store"):
         await back_up(small_store.parent / "none.db", small_store.parent / "backup.db")
     with pytest.raises(StoreError, match="cannot be used"):
         await back_up(small_store, small_store.parent / "none" / "backup.db")

@@ -72,7 +72,7 @@ async def test_of_200_flipped_bits_none_that_a_reader_sees_passes(small_store: P
         ("DELETE FROM eval_metric WHERE seq = 2", "row 2 of eval_metric is gone"),
         ("INSERT INTO metric_score VALUES ('run1:1.1', 'new', 1)", 'row ["run1:1.1","new"] of metric_score was not written by this'
          " program"),
-        ("INSERT INTO row_digest VALUES ('loot', 1, 1)", "there is no table loot"),
+        ("INSERT INTO row_digest VALUES ('loot', 1, 1)", "table loot is missing"),
     ],
 )  # fmt: skip
 async def test_what_was_changed_behind_the_stores_back_is_named(small_store: Path, done: str, problem: str) -> None:

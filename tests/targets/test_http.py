@@ -114,10 +114,10 @@ async def test_selectors_read_output_tool_calls_and_usage(web: ApplicationConnec
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"output": "nothing.here"}, "there is no nothing.here in its answer"),
+        ({"output": "nothing.here"}, "its answer has no nothing.here"),
         ({"output": "abs(answer)"}, "abs(answer) cannot be read"),
         ({"toolCalls": "answer"}, "its tool calls are no list"),
-        ({"usage": {"inputTokens": "answer"}}, 'answer is "x", no number'),
+        ({"usage": {"inputTokens": "answer"}}, 'answer is "x", not a number'),
     ],
 )
 async def test_an_answer_without_what_was_selected_is_the_targets_error(

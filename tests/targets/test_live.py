@@ -340,7 +340,7 @@ async def test_an_outer_cancellation_is_not_taken_for_the_functions_failure() ->
         ("", "cannot be loaded"),
         (".callables:echo", "cannot be loaded"),
         ("tests.targets.broken_module:echo", "cannot be loaded: it never worked"),
-        ("tests.targets.callables:A_NUMBER", "is no function"),
+        ("tests.targets.callables:A_NUMBER", "is not a function"),
     ],
 )
 def test_a_name_under_which_there_is_no_function_is_refused(ref: str, words: str) -> None:

@@ -74,7 +74,7 @@ async def test_an_expression_finds_the_runs_for_which_all_its_terms_hold(
     ("expression", "told"),
     [
         *((f"{field}<much", f"{field} needs a number") for field in FIGURES),
-        ("begun>yesterday", "is no day"),
+        ("begun>yesterday", "is not a day"),
         ("is:good", "unknown mark 'good'"),
         ("version<3", "version cannot be compared"),
     ],

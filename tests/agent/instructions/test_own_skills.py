@@ -63,7 +63,7 @@ async def test_it_takes_its_steps_and_what_they_set_off_does_not_start_it_again(
         ("benchmark-run-recorded", "done"),
     ]  # fmt: skip
     assert "All is well." in found[2][2]
-    assert "starts no skill" in found[4][2]
+    assert "start no skill" in found[4][2]
     assert len(heard) == 2
     told = json.loads(heard[0])["messages"][-1]["content"]
     said = told if isinstance(told, str) else json.dumps(told)

@@ -27,7 +27,7 @@ UNSPEAKABLE = (
     + "}}\n"
 )
 BAD = (
-    ("tell: {people: {server: x, tool: y}}", "tell.people.server: there is no server 'x'"),
+    ("tell: {people: {server: x, tool: y}}", "tell.people.server: the file has no server 'x'"),
     ("tell: {people: {foldr: x}}", "tell.people.foldr: unknown key; did you mean 'folder'?"),
     ("tell: {people: {folder: x, pulls: true}}", "give one of server with tool"),
     ("tell: {people: {server: x}}", "server and tool go together"),
@@ -41,7 +41,7 @@ BAD = (
     ("servers: {a: {run: []}}", "servers.a.run"),
     (
         "servers: {a: {run: [x]}}\ntell: {p: {server: a, tool: t, arguments: {s: [$key, $$x, {u: $fields.titel}]}}}",
-        "tell.p: arguments: [$]fields.titel stands for nothing that is told; did you mean .title.[?]",
+        "tell.p: arguments: [$]fields.titel has no value here; did you mean .title.[?]",
     ),
     ("- a", "Input should be an object"),
     ("a: [", "no YAML"),
@@ -63,7 +63,7 @@ def test_the_file_may_be_toml(tmp_path: Path) -> None:
     found = read_neighbours(file)
     assert (found.tell["*"].tool, found.variables()) == ("tell", ["TOKEN"])
     file.write_text("[servers")
-    with pytest.raises(BadInputError, match="no TOML"):
+    with pytest.raises(BadInputError, match="not TOML"):
         read_neighbours(file)
     with pytest.raises(BadInputError, match="cannot be read"):
         read_neighbours(tmp_path / "none.toml")

@@ -59,7 +59,7 @@ def test_a_person_judges_undoes_leaves_and_comes_back(at: Terminal) -> None:
     assert "criterion 1 of 2: Tone\n  1 is warm" in first.out
     assert "Out ⟨U+001B⟩[31mc" in first.out
     assert "2 is outside 0 to 1" in first.out
-    assert "'x' is no number" in first.out
+    assert "'x' is not a number" in first.out
     assert "Tone 0.5, Facts 4. Press Enter to submit" in first.out
     assert "Tone 0.5, Facts 5. Press Enter to submit" in first.out
     assert "p@7" not in first.out

@@ -353,7 +353,7 @@ def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_run
         "  Take it out, or leave it out of this evaluation with --allow-unsupported.",
     ]  # fmt: skip
     assert "NO_KEY is not set" in unset.err
-    assert "there is no store" in untouched.out
+    assert "no store" in untouched.out
     left_out = cast("list[object]", listed.one()["leftOut"])
     assert [str(one).split(": ")[1] for one in left_out] == ["tracing.provider"]
     assert [str(one).split(": ")[1] for one in cast("list[object]", listed.one()["notes"])] == ["sharing", "globals"]

@@ -91,7 +91,7 @@ def test_the_demo_shows_results_failures_with_causes_and_the_regression(shop: Te
         "16 of 26 passed",
         "─ regression ─",
         "8 cases got worse",
-        "more than noise",
+        "significant",
         "10 failed:",
     ):
         assert word in said

@@ -312,7 +312,7 @@ async def test_a_conversation_is_sent_as_it_is_with_what_the_prompt_asks_of_its_
     ("code", "why"),
     [
         (TALK.replace("CONFIG", "{'toolz': []}"), "the prompt's config toolz is not supported"),
-        ("def chat(context):\n    return [{'role': 'user', 'content': [{'type': 'image_url'}]}]\n", "no text"),
+        ("def chat(context):\n    return [{'role': 'user', 'content': [{'type': 'image_url'}]}]\n", "not text"),
         ("def chat(context):\n    return 3\n", "gave int"),
         ("def chat(context):\n    return None\n", "gave NoneType"),
         ("def chat(context):\n    return 1 / 0\n", "raised ZeroDivisionError"),

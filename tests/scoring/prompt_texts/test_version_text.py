@@ -149,7 +149,7 @@ def test_a_missing_variable_inside_a_block_is_named_with_its_own_line() -> None:
 
 @pytest.mark.parametrize("value", ["text", 5, None, {"a": 1}, True])
 def test_an_each_over_what_is_no_list_is_refused(value: JsonValue) -> None:
-    assert "repeats over 'xs' (line 2), which is no list" in refusal("\n{{#each xs}}x{{/each}}", xs=value)
+    assert "repeats over 'xs' (line 2), which is not a list" in refusal("\n{{#each xs}}x{{/each}}", xs=value)
 
 
 @pytest.mark.parametrize(

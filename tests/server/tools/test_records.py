@@ -332,7 +332,7 @@ async def test_a_table_and_a_run_have_score_cards_that_compare(host: Host) -> No
     await host.call("save_records", records=suite(4, bad=1))
     run = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     assert part(await host.call("score_outputs", runId=run["runId"]), "card")["score"] == 0.75
-    assert "no column 'nope'" in await host.refused("score_outputs", table=[{"ok": True}], columns=["nope"])
+    assert "unknown column 'nope'" in await host.refused("score_outputs", table=[{"ok": True}], columns=["nope"])
 
 
 async def test_what_came_of_a_message_is_read_under_its_id_and_all_are_listed_newest_first(host: Host) -> None:

@@ -263,7 +263,7 @@ def test_the_reason_names_the_place_in_the_output() -> None:
         ({"type": "strnig"}, "'strnig' is not valid"),
         ({"requried": ["a"]}, "the keyword 'requried' is not supported"),
         ({"properties": {"a": {"oneOf": [{"unevaluatedItems": False}]}}}, "the keyword 'unevaluatedItems'"),
-        ({"format": "e-mail"}, "the format 'e-mail' is not known"),
+        ({"format": "e-mail"}, "unknown format 'e-mail'"),
         ({"pattern": "(?=a)"}, "not supported here"),
         ({"patternProperties": {"(a": {}}}, "missing )"),
         ({"$ref": "http://example.com/schema"}, "leads to no schema"),
