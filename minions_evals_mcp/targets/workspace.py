@@ -53,7 +53,7 @@ def laid_at(source: Path, place: PurePosixPath, *, but: str = "") -> tuple[Laid,
         file = source.resolve()
         return (_laid(file, file.parent, place),)
     if not source.is_dir():
-        raise BadInputError(f"{source} is no file and no folder.", remedy="Check the path.")
+        raise BadInputError(f"{source} is neither a file nor a folder.", remedy="Check the path.")
     root = source.resolve()
     laid: list[Laid] = []
     size = 0
@@ -62,12 +62,12 @@ def laid_at(source: Path, place: PurePosixPath, *, but: str = "") -> tuple[Laid,
         if not path.is_file() or NEVER_LAID & set(within.parts) or within.parts[0] == but:
             continue
         if not path.resolve().is_relative_to(root):
-            raise BadInputError(f"{path} leads out of {source}.", remedy="Put the file itself there.")
+            raise BadInputError(f"{path} is outside {source}.", remedy="Put the file itself there.")
         size += path.stat().st_size
         if len(laid) == MOST_LAID or size > MOST_LAID_BYTES:
             raise BadInputError(
-                f"{source} holds over {MOST_LAID:,} files or {MOST_LAID_BYTES // 1_000_000} MB.",
-                remedy="Lay only what the agent needs.",
+                f"{source} has more than {MOST_LAID:,} files or {MOST_LAID_BYTES // 1_000_000} MB.",
+                remedy="Include only what the agent needs.",
             )
         laid.append(_laid(path, root, place / PurePosixPath(within.as_posix())))
     return tuple(laid)
@@ -104,7 +104,7 @@ class Workspaces:
         """Raises `BadInputError` where no arm is of that version."""
         if version not in self.arms:
             raise BadInputError(
-                f"no workspace is laid out for the prompt version {version}.",
+                f"there is no workspace for the prompt version {version}.",
                 remedy=f"{Next('lift', {'file': 'FILE'}, 'runs its arms')}.",
             )
 

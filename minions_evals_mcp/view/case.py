@@ -59,7 +59,7 @@ async def trajectory(request: Request) -> Response:
 async def _newest(engine: Engine, ident: str) -> dict[str, str]:
     tried = await engine.store.read(partial(case_strip.tried, case_id=ident, trial=1, limit=1))
     if not tried:
-        raise NotFoundError("run of that test case", ident, remedy="It has not been run yet.")
+        raise NotFoundError("run of that test case", ident, remedy="It has not run yet.")
     position, trial = tried[0].place
     return {"run": tried[0].run_id, "at": f"{position}.{trial}"}
 
@@ -67,5 +67,5 @@ async def _newest(engine: Engine, ident: str) -> dict[str, str]:
 def _place(text: str) -> Place:
     position, _, trial = text.partition(".")
     if not (position.isdecimal() and trial.isdecimal() and len(position) <= DIGITS and len(trial) <= DIGITS):
-        raise BadInputError("the address names no case of a run.", remedy="Start from the run's page.")
+        raise BadInputError("the address does not name a case of a run.", remedy="Start from the run's page.")
     return int(position), int(trial)

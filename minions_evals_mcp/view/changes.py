@@ -38,7 +38,7 @@ async def _comparison(engine: Engine, *, ident: str, before: str, after: str) ->
 
 def _only(text: str) -> Only:
     if text not in get_args(Only):
-        raise BadInputError(f"there are no tests that are {text[:20]!r}.", remedy="Ask for only=apart or only=failed.")
+        raise BadInputError(f"unknown filter {text[:20]!r}.", remedy="Use only=apart or only=failed.")
     return text  # pyright: ignore[reportReturnType]  checked above
 
 
@@ -56,7 +56,7 @@ async def matrix(request: Request) -> Response:
     )
     density = named(request, "density")
     if density not in PAGES:
-        raise BadInputError(f"rows are not {density[:20]!r}.", remedy="Ask for density=compact or density=roomy.")
+        raise BadInputError(f"unknown density {density[:20]!r}.", remedy="Use density=compact or density=roomy.")
     size = PAGES[density]
     page = await read_matrix_page(
         engine_of(request), required(request, "id"), filter_, skip=(number - 1) * size, limit=size

@@ -117,7 +117,7 @@ class TapeWriter:
                 _write_whole(self._descriptor, head_line(self.head))
             elif read_tape(whole, str(self.path)).head.tools_digest != self.head.tools_digest:
                 raise BadInputError(
-                    f"{self.path} was recorded from other tools than the server {self.head.server} has now.",
+                    f"{self.path} was recorded with different tools than the server {self.head.server} has now.",
                     remedy="Move it away to record a new one.",
                 )
 
@@ -192,7 +192,7 @@ def _filled(name: str, run: Sequence[str], holdings: Holdings | None) -> list[st
         path = places[found[1]]
         if path is None:
             raise BadInputError(
-                f"{name}: its command names {found[0]}, and the world has no {found[1]}.", remedy="Give it one."
+                f"{name}: its command names {found[0]}, and the world has no {found[1]}.", remedy="Add one."
             )
         return str(path)
 

@@ -176,7 +176,7 @@ class WorldSession:
         """The answer of a server that needs no real one, once it is in the journal; raises `BadInputError` for another."""
         server = self.world.servers[call.server]
         if server.mode in STARTED and not self._is_honeypot(call):
-            raise BadInputError(f"{call.server} is {server.mode}: its tools are called over MCP.")
+            raise BadInputError(f"{call.server} is {server.mode}, and its tools are called over MCP.")
         decide = partial(self._decided, server, call)
         return self._settled(call, decide, self._due(call), time.perf_counter(), utc(self.clock()))
 
@@ -340,9 +340,7 @@ def tape_of(server: WorldServer, base: Path) -> Tape:
     except BadInputError as error:
         if path.is_file():
             raise
-        raise BadInputError(
-            f"there is no tape at {path}.", remedy="Set the mode of this server to record once."
-        ) from error
+        raise BadInputError(f"no tape at {path}.", remedy="Set this server's mode to `record` once.") from error
 
 
 def new_session(

@@ -40,7 +40,7 @@ def test_no_tick_stands_over_a_fall(at: Tab, showing: dict[str, str], page: str,
 def test_the_state_of_a_run_is_grey_and_apart_from_the_verdict(at: Tab, showing: dict[str, str]) -> None:
     at.go(showing["cliff run"])
     chips = text_of(at, ".answer .pill").split("\n")
-    assert chips == ["▼ regressed", "▼ fall", "▼ fell by more than the limit", "ended"]
+    assert chips == ["▼ regressed", "▼ fall", "▼ dropped by more than the limit", "ended"]
     ended = "[...document.querySelectorAll('.pill')].filter((one) => one.textContent === 'ended')"
     at.go(showing["cliff runs"])
     assert cast("int", at.ask_page(f"{ended}.length")) >= 12
@@ -73,8 +73,8 @@ def test_the_first_screen_of_a_case_shows_what_was_wanted_and_found_before_any_c
 def test_a_cause_names_no_check_that_passed_and_a_weak_one_is_not_known(at: Tab, showing: dict[str, str]) -> None:
     for page, cause in (
         ("markdown output", "Likely cause"),
-        ("json output", "Cause: not known"),
-        ("python output", "Cause: not known"),
+        ("json output", "Cause: unknown"),
+        ("python output", "Cause: unknown"),
     ):
         at.go(showing[page])
         text = text_of(at, "section[aria-labelledby=h-cause]")

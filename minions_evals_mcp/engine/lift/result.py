@@ -215,9 +215,9 @@ def _names(case_ids: Iterable[str]) -> tuple[str, ...]:
 def trigger_words(name: str, figures: TriggerFigures | None) -> str:
     """The answer where only that was asked, in a sentence."""
     if figures is None:
-        return f"Whether {name} is taken up is not known: no output came with a tool log."
+        return f"Unknown whether the agent uses {name}: no output has a tool log."
     recall = figures.recall
-    return f"{name} is taken up in {recall.found} of {recall.of} outputs where it should be; nothing else is asked."
+    return f"The agent uses {name} in {recall.found} of {recall.of} outputs where it should. The cases have no other check."
 
 
 def lift_words(name: str, lift: Lift, comparison: ComparisonSummary) -> str:
@@ -236,14 +236,11 @@ def lift_words(name: str, lift: Lift, comparison: ComparisonSummary) -> str:
         case "no difference":
             sentence = f"{name} makes no difference that matters: {moved}."
         case "undecided":
-            settle = f" What would settle it: {difference.settle}." if difference.settle else ""
+            settle = f" To decide: {difference.settle}." if difference.settle else ""
             sentence = f"Undecided whether {name} helps: {moved}.{settle}"
     if comparison.attempt == 1 or VERDICTS[lift.verdict] not in {"helps", "harmful"}:
         return sentence
-    return (
-        f"{sentence} It is attempt {comparison.attempt} on the same baseline, and of many attempts some succeed by luck: an approval"
-        f" asks for p <= {comparison.level:.2g}."
-    )
+    return f"{sentence} This is attempt {comparison.attempt} on the same baseline, so an approval needs p <= {comparison.level:.2g}."
 
 
 def component_words(found: ComponentLift) -> str:

@@ -41,7 +41,7 @@ class LiftPlan:
 
     `benchmark_id` is None where the cases only ask whether the `skill` is taken up. `triggers_id` is the benchmark of those
     cases; they are run with it alone. `case_files` is the folder in which the cases' own files stand, `left_out` the evals of
-    the file that ask for nothing. `notes` say what of the cases is not carried out, `runs` how often they ask to be run.
+    the file that ask for nothing. `notes` say what of the cases is not supported, `runs` how often they ask to be run.
     `ablation` finds which components of a plugin help.
     """
 
@@ -61,13 +61,13 @@ class LiftPlan:
     def __post_init__(self) -> None:
         if self.arms["with"].laid == self.arms["without"].laid:
             raise BadInputError(
-                "both arms lay the same files into their workspaces.",
-                remedy=f"Name what is tried with {argument('with_')}, and what it is tried against with {argument('without')}.",
+                "both arms use the same workspace files.",
+                remedy=f"Name what to test with {argument('with_')}, and the alternative with {argument('without')}.",
             )
         if self.benchmark_id is None and self.skill is None:
             raise BadInputError(
-                "the cases only ask whether a skill is taken up, and no skill is tried.",
-                remedy="Name the folder of a skill, or say in each case what its output should be.",
+                "the cases check only whether a skill is used, and this lift tests no skill.",
+                remedy="Name a skill's folder, or give each case a check of its output.",
             )
 
     @property

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 TOGETHER = 50
 """How many units are judged and written in one go, where none of them has to wait for anything."""
 NOBODY_GOES_ON = (
-    "the user check stopped the conversation before the agent answered, and the run names no target to go on with"
+    "the user check stopped the conversation before the agent answered, and the run has no target to continue with"
 )
 Seen = Observed | Skipped | TargetErrored | UserErrored | AwaitingUser
 """An output, or why there is none yet."""
@@ -233,7 +233,7 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
     if bench.target is None or (bench.request.target is None and version is None) or _is_judged_anew(bench, unit):
         return Skipped(NOBODY_GOES_ON if unit.stopped else _missing(bench, case, unit.key.trial))
     if version is None and isinstance(bench.target, ModelTarget) and default_name(case) is not None:
-        return Skipped(f"no version of {default_name(case)} is recorded, and a model is not sent a bare input")
+        return Skipped(f"no version of {default_name(case)} is recorded, and a model cannot be called without a prompt")
     if bench.versions.asked is None and not bench.target.takes_version:
         version = None  # it is not told of the version, so that its output is not that version's
     try:
@@ -412,4 +412,4 @@ def _missing(bench: Bench, case: TestCase, trial: int) -> str:
     other = f" of {default}, or of another version," if default else f" by {case.agent_id}" if case.agent_id else ""
     of = f" of {version}" if version else other
     more = f" for trial {trial}" if trial > 1 else ""
-    return f"no recorded agent-run{of} with these inputs{more}, and no target to make one"
+    return f"no recorded agent-run{of} with these inputs{more}, and no target to generate one"
