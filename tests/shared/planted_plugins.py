@@ -50,7 +50,7 @@ KINDS = ("helps", "one helps", "nothing", "harmful")
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedPlugin:
     """A plugin: its components, and those that are planted to help or to harm."""
 
     kind: str
@@ -77,7 +77,7 @@ SURE = ("helps", "harmful")
 NAMES = {"skill": "answers", "agent": "reader", "command": "check", "hook": "Stop", "MCP server": "tools"}
 
 
-def planted(kind: str, seed: int, number: int = 5, *, changed: float = CHANGED, noise: float = NOISE) -> Planted:
+def planted(kind: str, seed: int, number: int = 5, *, changed: float = CHANGED, noise: float = NOISE) -> PlantedPlugin:
     """A plugin of that kind with so many components, which change that share of the cases that they can change."""
     draw = random.Random(f"{kind} {seed}")  # noqa: S311  a simulation
     kinds = list(NAMES)
@@ -85,7 +85,7 @@ def planted(kind: str, seed: int, number: int = 5, *, changed: float = CHANGED, 
     one, other = draw.sample(components, 2)
     helps = {"helps": {one, other}, "one helps": {one}}.get(kind, set[str]())
     harms = {one} if kind == "harmful" else set[str]()
-    return Planted(kind, seed, components, frozenset(helps), frozenset(harms), changed, noise)
+    return PlantedPlugin(kind, seed, components, frozenset(helps), frozenset(harms), changed, noise)
 
 
 def _key(component: str) -> str:
@@ -95,7 +95,7 @@ def _key(component: str) -> str:
     return files.get(kind, f'"{name}"')
 
 
-def _write(folder: Path, plugin: Planted, cases: int) -> None:
+def _write(folder: Path, plugin: PlantedPlugin, cases: int) -> None:
     """Writes the plugin with its cases, and the tables that the host reads."""
     files: dict[str, str] = {".claude-plugin/plugin.json": json.dumps({"name": "planted"}), "lib/shared.py": "print()"}
     hooks, servers = dict[str, object](), dict[str, object]()
@@ -136,7 +136,7 @@ def _write(folder: Path, plugin: Planted, cases: int) -> None:
     host.chmod(0o755)
 
 
-async def lifted(plugin: Planted, *, cases: int, outputs: int | None) -> LiftResult:
+async def lifted(plugin: PlantedPlugin, *, cases: int, outputs: int | None) -> LiftResult:
     """The lift of that plugin in a store of its own, by component within so many outputs more."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)

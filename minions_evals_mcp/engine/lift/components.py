@@ -11,7 +11,7 @@ ABLATED = "ablated"
 
 
 @frozen_type
-class Component:
+class PluginComponent:
     """One component of a plugin: a skill, an agent, a command, a hook or an MCP server."""
 
     kind: str
@@ -21,7 +21,7 @@ class Component:
         return f"{self.kind} {self.name}"
 
 
-Group = tuple[Component, ...]
+Group = tuple[PluginComponent, ...]
 
 
 @frozen_type
@@ -49,6 +49,6 @@ def groups_in(group: Group) -> Iterator[Group]:
         yield from groups_in(half)
 
 
-def named(group: Sequence[Component]) -> str:
+def named(group: Sequence[PluginComponent]) -> str:
     """The components by kind and name."""
     return ", ".join(map(str, group))

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
-from minions_evals_mcp.engine.lift.components import Component
+from minions_evals_mcp.engine.lift.components import PluginComponent
 from minions_evals_mcp.interop.lifts.plugin_cases import MANIFESTS
 from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.skill_evals import SKILL_FILE
@@ -28,7 +28,7 @@ LISTS = {HOOKS: "hook", SERVERS: "MCP server"}
 LISTED_IN = {PurePosixPath("hooks/hooks.json"): HOOKS, PurePosixPath(".mcp.json"): SERVERS}
 
 
-def components_of(files: Sequence[Laid], at: PurePosixPath) -> tuple[Component, ...]:
+def components_of(files: Sequence[Laid], at: PurePosixPath) -> tuple[PluginComponent, ...]:
     """The components of the plugin that is laid at that place, in the order of their kinds and names."""
     found = dict.fromkeys(component for file in files for component, _ in _in_file(file, at))
     return tuple(sorted(found, key=lambda component: (KINDS.index(component.kind), component.name)))
@@ -37,13 +37,13 @@ def components_of(files: Sequence[Laid], at: PurePosixPath) -> tuple[Component, 
 KINDS = ("skill", *FOLDERS.values(), *LISTS.values())
 
 
-def files_without(files: Sequence[Laid], at: PurePosixPath, removed: Iterable[Component]) -> tuple[Laid, ...]:
+def files_without(files: Sequence[Laid], at: PurePosixPath, removed: Iterable[PluginComponent]) -> tuple[Laid, ...]:
     """The plugin's files without those components: their files are left out, their entries taken from JSON files."""
     gone = frozenset(removed)
     return tuple(rest for file in files if (rest := _rest(file, at, gone)) is not None)
 
 
-def _rest(file: Laid, at: PurePosixPath, gone: frozenset[Component]) -> Laid | None:
+def _rest(file: Laid, at: PurePosixPath, gone: frozenset[PluginComponent]) -> Laid | None:
     paths = [path for component, path in _in_file(file, at) if component in gone]
     if not paths:
         return file
@@ -66,7 +66,7 @@ def _drop(document: Json, path: Sequence[str]) -> None:
     del held[last]
 
 
-def _in_file(file: Laid, at: PurePosixPath) -> Iterator[tuple[Component, tuple[str, ...]]]:
+def _in_file(file: Laid, at: PurePosixPath) -> Iterator[tuple[PluginComponent, tuple[str, ...]]]:
     """The components to which the file belongs; the path in it of those that are entries of a JSON file."""
     if not file.place.is_relative_to(at):
         return
@@ -74,9 +74,9 @@ def _in_file(file: Laid, at: PurePosixPath) -> Iterator[tuple[Component, tuple[s
     parts = place.parts
     top = parts[0]
     if top == "skills" and len(parts) > 2 and (file.root / "skills" / parts[1] / SKILL_FILE).is_file():
-        yield Component("skill", parts[1]), ()
+        yield PluginComponent("skill", parts[1]), ()
     elif top in FOLDERS and place.suffix == ".md" and len(parts) > 1:
-        yield Component(FOLDERS[top], place.relative_to(top).with_suffix("").as_posix()), ()
+        yield PluginComponent(FOLDERS[top], place.relative_to(top).with_suffix("").as_posix()), ()
     elif place in LISTED_IN:
         key = LISTED_IN[place]
         document = _document(file)
@@ -89,13 +89,13 @@ def _in_file(file: Laid, at: PurePosixPath) -> Iterator[tuple[Component, tuple[s
 
 def _entries(
     document: Mapping[str, JsonValue], key: str, path: tuple[str, ...]
-) -> Iterator[tuple[Component, tuple[str, ...]]]:
+) -> Iterator[tuple[PluginComponent, tuple[str, ...]]]:
     """The named entries below that path; a manifest may name files there instead, which are no entries."""
     held: JsonValue = dict(document)
     for part in path:
         held = held.get(part) if isinstance(held, dict) else None
     if isinstance(held, dict):
-        yield from ((Component(LISTS[key], name), (*path, name)) for name in held)
+        yield from ((PluginComponent(LISTS[key], name), (*path, name)) for name in held)
 
 
 def _document(file: Laid) -> Json:

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from minions_evals_mcp.engine.lift.components import Component, groups_in
+from minions_evals_mcp.engine.lift.components import PluginComponent, groups_in
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.lifts.plugin_components import components_of, files_without
 from minions_evals_mcp.targets.workspace import Workspaces, laid_at
@@ -58,7 +58,7 @@ def test_an_arm_lacks_what_was_left_out_and_nothing_else(folder: Path, name: str
 
 
 def test_groups_are_halves_down_to_single_components() -> None:
-    a, b, c = (Component("skill", name) for name in "abc")
+    a, b, c = (PluginComponent("skill", name) for name in "abc")
     assert list(groups_in((a, b, c))) == [(a,), (b, c), (b,), (c,)]
 
 
