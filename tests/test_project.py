@@ -64,9 +64,9 @@ def test_the_environment_goes_before_the_file_and_the_file_before_the_default(tm
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("min-scores = 0.9", "no key 'min-scores'. Did you mean min-score in .thresholds."),
-        ("suitez = []", "no key 'suitez'. Did you mean suites"),
-        ("[thresholds]\nmin_score = 1", "no key 'thresholds.min_score'. Did you mean min-score"),
+        ("min-scores = 0.9", "unknown key 'min-scores'. Did you mean min-score in .thresholds."),
+        ("suitez = []", "unknown key 'suitez'. Did you mean suites"),
+        ("[thresholds]\nmin_score = 1", "unknown key 'thresholds.min_score'. Did you mean min-score"),
         ("concurrency = 0", "concurrency: Input should be greater than or equal to 1"),
         ("= 1", "It is TOML"),
     ],
@@ -81,7 +81,7 @@ def test_a_pattern_that_fits_no_file_is_refused(tmp_path: Path) -> None:
     written(tmp_path / "minions-evals.toml", 'suites = ["evals/*.yaml"]')
     project = find_project(tmp_path, tmp_path)
     assert project is not None
-    with pytest.raises(BadInputError, match="no file fits"):
+    with pytest.raises(BadInputError, match="no file matches"):
         project.suites()
 
 

@@ -31,7 +31,7 @@ def main() -> None:
     except EvalsError as error:
         sys.exit(tell_error(error, as_json="--json" in arguments))
     except KeyboardInterrupt:
-        tell(f"Interrupted. Progress is saved.  {going_on(arguments)}\n", aside=True)
+        tell(f"Interrupted. Progress is saved. {going_on(arguments)}\n", aside=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone: nobody is left to tell

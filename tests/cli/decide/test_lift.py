@@ -108,7 +108,7 @@ def test_trials_that_crash_are_counted_beside_the_skills_use(at: Terminal, judge
     assert triggers["recallBounds"] == [(judged + 1) / (judged + 3), 1.0]
     said = at.run("lift", "csv", "--target-config", "t.yaml").out
     assert "3 trials crashed and do not count" in said
-    assert f"with them: {100 * (judged + 1) / (judged + 3):.0f} to 100 %" in said
+    assert f"including them: {100 * (judged + 1) / (judged + 3):.0f} to 100 %" in said
 
 
 def test_a_set_whose_outputs_come_without_a_tool_log_is_no_result(at: Terminal) -> None:
@@ -278,11 +278,11 @@ def test_an_agent_is_named_from_where_one_stands(at: Terminal) -> None:
 
 
 REFUSED = {
-    "no such subject": (["nothere"], "is no file and no folder here"),
+    "no such subject": (["nothere"], "is neither a file nor a folder here"),
     "no cases": (["AGENTS.md"], "says nothing of the cases"),
     "both the same": (["csv", "--without", "csv"], "use the same workspace files"),
     "outside": (["csv", "--with", "AGENTS.md=../up.md"], "not a path below the folder"),
-    "not there": (["csv", "--with", "missing.md"], "no file and no folder"),
+    "not there": (["csv", "--with", "missing.md"], "neither a file nor a folder"),
     "two at one place": (["csv", "--with", "AGENTS.md=A", "--with", "t.yaml=A"], "both laid at A"),
     "a version": (["csv", "--prompt-version", "v"], "a lift sets the prompt versions of its arms"),
 }
@@ -316,7 +316,7 @@ def test_a_link_that_leads_out_of_a_skill_is_refused(at: Terminal) -> None:
     (at.folder / folder / "link.txt").symlink_to(at.folder / "secret.txt")
     ended = lift(at, folder)
     assert ended.code == 2
-    assert "leads out of" in str(ended.error()["message"])
+    assert "is outside" in str(ended.error()["message"])
 
 
 def test_a_target_that_is_no_program_is_refused(at: Terminal) -> None:

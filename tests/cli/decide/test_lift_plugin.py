@@ -195,4 +195,4 @@ def test_a_case_that_leads_out_of_the_plugin_is_refused(at: Terminal) -> None:
     (at.folder / folder / "evals/case-0/prompt.md").symlink_to(at.folder / "outside.md")
     ended = lift(at, folder)
     assert ended.code == 2
-    assert "leads out of" in str(ended.error())
+    assert "is outside" in str(ended.error())

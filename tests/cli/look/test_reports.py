@@ -99,7 +99,7 @@ def test_diff_shows_figures_first_then_each_change_word_by_word(two_runs: Termin
         "[-Your order -]{+It +}is on its way and [-arrives on 19 November-]{+will arrive soon+}."
     )
     assert max(map(len, lines)) <= 80
-    assert lines[-1] == "and 8 more: --limit shows them"
+    assert lines[-1] == "and 8 more (--limit shows them)"
 
 
 def test_diff_is_told_to_programs_too(two_runs: Terminal) -> None:

@@ -41,6 +41,6 @@ async def test_only_a_log_that_was_recorded_is_judged(
 @pytest.mark.parametrize("kind", ["trajectory:tool-used", "not-trajectory:tool-used"])
 def test_a_row_that_says_nothing_of_its_calls_has_no_verdict(kind: str) -> None:
     row = {"output": "done", "assert": [{"type": kind, "value": "search"}]}
-    assert "nobody recorded" in str(read_row(json.dumps(row)).answer().get("error"))
+    assert "were not recorded" in str(read_row(json.dumps(row)).answer().get("error"))
     assert read_row(json.dumps({**row, "toolCalls": []})).answer()["pass"] is kind.startswith("not-")
     assert read_row(json.dumps({**row, "toolCalls": SEARCHED})).answer()["pass"] is not kind.startswith("not-")
