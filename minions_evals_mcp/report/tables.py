@@ -173,7 +173,7 @@ def _case_lines(run: Json, width: int) -> Iterator[Text]:
 
 def regression_panel(regression: Json, width: int) -> Group:
     """The regression in words, whether it is more than noise, and the cases behind it."""
-    text = Text(printable(str(regression["summary"]).partition(" Previous run: ")[0], 500))
+    text = Text(printable(str(regression["summary"]).partition(" The run before: ")[0], 500))
     text.append(f"\n{EVIDENCE[str(regression['evidence'])]}", style="dim")
     if "noiseFloor" in regression:
         within = "within" if regression["withinNoiseFloor"] else "more than"

@@ -145,7 +145,7 @@ def lift_plan(request: LiftRequest, *, at: datetime) -> LiftPlan:
         )
     if not path.exists() and not (request.with_ or request.without):
         raise BadInputError(
-            f"{request.subject} is no file and no folder here.",
+            f"{request.subject} is neither a file nor a folder here.",
             remedy=f"Check the path. A stored benchmark needs {argument('with_')}, which says what is tried on it.",
         )
     own = (request.subject,) if path.exists() and cases != request.subject else ()

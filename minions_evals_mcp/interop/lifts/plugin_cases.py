@@ -92,7 +92,7 @@ def plugin_cases(folder: Path) -> list[PluginCase]:
     kept = [path for path in found if RESULTS not in path.relative_to(evals).parts and path.name != GRADERS]
     for path in (file for case in kept for file in (case / PROMPT, case / CASE, *case.glob(f"{GRADERS}/*.md"))):
         if not path.resolve().is_relative_to(folder.resolve()):
-            raise BadInputError(f"{path} leads out of {folder}.", remedy="Put the file itself there.")
+            raise BadInputError(f"{path} is outside {folder}.", remedy="Put the file itself there.")
     return [_case(path, path.relative_to(evals).as_posix()) for path in kept]
 
 
