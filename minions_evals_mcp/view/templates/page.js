@@ -26,7 +26,7 @@
 
   // The theme: as the system, light, dark.
   const THEMES = ["", "light", "dark"];
-  const NAMED = { "": "as the system", light: "light", dark: "dark" };
+  const NAMED = { "": "system", light: "light", dark: "dark" };
   const SIGNS = { "": "◐", light: "☀", dark: "☾" };
   const switched = by("[data-theme-switch]");
   const themed = (theme) => {
