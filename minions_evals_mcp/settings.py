@@ -152,7 +152,7 @@ def first_set(names: Iterable[str], environment: Mapping[str, str] = os.environ)
 def use_env_file(file: Path, environment: MutableMapping[str, str] = os.environ) -> None:
     """Sets the variables of the file in place of those of the same names; raises `BadInputError` where there is no such file."""
     if not file.is_file():
-        raise BadInputError(f"there is no file {file}.", remedy="Name a file of lines such as NAME=VALUE.")
+        raise BadInputError(f"the file {file} does not exist.", remedy="Name a file with lines such as NAME=VALUE.")
     environment.update(written_down(file))
 
 
@@ -192,8 +192,8 @@ def _addresses(name: str, text: str | None) -> list[str]:
     for address in several:
         if not address.startswith(("http://", "https://")):
             raise BadInputError(
-                f"{PREFIX}{name} holds {address!r}, which is no web address.",
-                remedy="Write addresses with http:// or https://, with commas between them.",
+                f"{PREFIX}{name} contains {address!r}, which is not a web address.",
+                remedy="Write addresses with http:// or https://, separated by commas.",
             )
     return several
 

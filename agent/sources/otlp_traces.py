@@ -46,6 +46,8 @@ ASKED = 80
 """The characters of the question that stand in a trace's title."""
 WATCHED_EVERY_S = 5.0
 """A fall of the pass rate is looked for so often."""
+DRIFT_EVERY_S = 600.0
+"""A drift is looked for so often: it reads all requests that are watched."""
 WINDOW, LEAST = 50, 10
 """An alert looks at so many of the newest verdicts, once there are so many."""
 
@@ -85,6 +87,7 @@ class TraceIntake:
         self._capped = False
         self._came = SpansCame()
         self._watched_at = 0.0
+        self._drift_at = 0.0
 
     @property
     def engine(self) -> Engine:
@@ -157,6 +160,7 @@ class TraceIntake:
         if self._judging.alert_below is not None:
             await surely(self._agent, self._alert, doing="otlp-alert")
         await surely(self._agent, self._watch, doing="otlp-fall")
+        await surely(self._agent, self._watch_drift, doing="otlp-drift")
 
     async def _end(self, over: Settled) -> None:
         """Send what is whole, then drop its parts: whoever is killed between both sends the same message again, which is one."""
@@ -226,7 +230,7 @@ class TraceIntake:
         newest = next(ident for ident, held in verdicts if not held)
         words = f"{passed} of the newest {len(verdicts)} production traces passed, under {least:.0%}."
         key = f"otlp-alert:{engine.clock().date().isoformat()}"
-        await self._tell(key, words, newest, {"passed": passed, "judged": len(verdicts)})
+        await self._tell_of_run(key, words, newest, {"passed": passed, "judged": len(verdicts)})
 
     async def _watch(self) -> None:
         """Tells of a fall of the pass rate, once, whatever its level was; then another level is learnt."""
@@ -239,20 +243,43 @@ class TraceIntake:
             return
         seen = fall.seen
         words = (
-            f"The pass rate of production traces fell from {seen.before:.1%} to {seen.after:.1%}. Most likely it began"
+            f"The pass rate of production traces dropped from {seen.before:.1%} to {seen.after:.1%}. Most likely it began"
             f" {seen.seen_at - seen.began_at} verdicts ago."
         )
         figures: Json = {"before": seen.before, "after": seen.after, "verdicts": seen.seen_at - seen.began_at}
-        await self._tell(fall.key, words, fall.test_run_id, figures)
+        await self._tell_of_run(fall.key, words, fall.test_run_id, figures)
 
-    async def _tell(self, key: str, words: str, test_run_id: str, figures: Json) -> None:
+    async def _watch_drift(self) -> None:
+        """Tells of other requests than before, and of a judge that people contradict more often, each once."""
+        now = anyio.current_time()
+        if now - self._drift_at < DRIFT_EVERY_S:
+            return
+        self._drift_at = now
+        for drift in await agent_work.drifts_of_traces(self._agent.engine):
+            await self._tell_drift(drift)
+
+    async def _tell_drift(self, drift: agent_work.Drift) -> None:
+        kind = "test-case" if drift.of == "requests" else "rubric-criterion"
+        figures: Json = {
+            "of": drift.of, "figure": drift.figure, "before": drift.seen.before, "after": drift.seen.after,
+            "observations": drift.seen.seen_at - drift.seen.began_at, "subjectId": drift.subject,
+        }  # fmt: skip
+        await self._tell(drift.key, drift.words, ContextRef(type=kind, id=drift.subject), figures, "traces-drifted")
+
+    async def _tell_of_run(self, key: str, words: str, test_run_id: str, figures: Json) -> None:
+        about = ContextRef(type="test-run", id=test_run_id)
+        await self._tell(key, words, about, {**figures, "testRunId": test_run_id})
+
+    async def _tell(
+        self, key: str, words: str, about: ContextRef, figures: Json, kind: str = "traces-degraded"
+    ) -> None:
         """Asks for somebody to look, once under the key."""
         now = self._agent.engine.clock()
         task = Task(
             title="Investigate production traces", description=words, priority="high", created_by=EVAL_AGENT, created_at=now,
-            context_ref=ContextRef(type="test-run", id=test_run_id),
+            context_ref=about,
         )  # fmt: skip
-        telling = message("traces-degraded", {**figures, "testRunId": test_run_id}, at=now)
+        telling = message(kind, figures, at=now)
 
         def tell(db: Db) -> None:
             queue(db, f"{key}:task", task, key=f"{key}:task", at=now)

@@ -34,7 +34,7 @@ class Access:
     agreed: tuple[str, ...] = ()
 
 
-_NAMED = "the file that is named"
+_NAMED = "the named file"
 _LOCAL = "its own address, on loopback unless `--http` names another"
 OWN: Mapping[str, Access] = {
     "demo": Access("writes"),

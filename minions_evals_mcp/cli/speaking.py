@@ -12,7 +12,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.settings import read_settings
 
-AS_A_PERSON = "set MINIONS_EVALS_PERSON_TOKEN to the token of `minions-evals people add NAME`, or use a terminal, where you are asked once"
+AS_A_PERSON = "set MINIONS_EVALS_PERSON_TOKEN to the token of `minions-evals people add NAME`, or use a terminal, which asks you once"
 
 
 async def require_role_of_token(engine: Engine, token: str) -> None:
@@ -45,7 +45,7 @@ async def _speaker_at(engine: Engine, by: str) -> Speaker:
     if known is not None:
         return known
     typed = _reply(
-        f"{name} is not known to this store as a person. Are you {name}, a person? Type the name again to confirm (asked once): "
+        f"{name} is not registered as a person in this store. Are you {name}, a person? Type the name again to confirm (asked only once): "
     )
     return await confirm_person(engine, name) if typed == name else Speaker(name=name)
 
@@ -55,7 +55,8 @@ async def person_at(engine: Engine, by: str = "") -> Speaker:
     speaker = await speaker_at(engine, by)
     if not speaker.is_person:
         raise BadInputError(
-            "this takes a person's word, and no person is known to speak here.", remedy=f"To be one, {AS_A_PERSON}."
+            "only a person can do this, and no person is identified here.",
+            remedy=f"To identify yourself, {AS_A_PERSON}.",
         )
     return speaker
 
@@ -64,12 +65,13 @@ async def _with_token(engine: Engine, token: str, name: str) -> Speaker:
     speaker = await person_with_token(engine, token)
     if speaker is None:
         raise BadInputError(
-            "MINIONS_EVALS_PERSON_TOKEN is nobody's token in this store.",
+            "MINIONS_EVALS_PERSON_TOKEN belongs to no person in this store.",
             remedy="minions-evals people add NAME prints a new one.",
         )
     if name and name.casefold() != speaker.name.casefold():
         raise BadInputError(
-            f"--by is {name}, and the token is {speaker.name}'s.", remedy="Leave --by out, or use your own token."
+            f"--by names {name}, but the token belongs to {speaker.name}.",
+            remedy="Leave --by out, or use your own token.",
         )
     return speaker
 

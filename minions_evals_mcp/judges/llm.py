@@ -34,7 +34,7 @@ COMPLAINTS = 1
 """How often a reply that breaks the form is sent back: the second one is the last that is paid for."""
 MAX_TOKENS = 1024
 MAX_CHOICES = 11
-FORGED = "what is to be judged holds the judge's own mark"
+FORGED = "the material to judge contains the judge's own mark"
 FORM = 2
 """Raised with every change to what `_question` or `_schema` say, so that the judge's digest changes with them."""
 
@@ -355,5 +355,5 @@ def _wrong(answer: CriterionReply, criterion: Criterion) -> str:
     if weak := weakness(answer.rationale):
         return weak
     if answer.verdict == "scored" and not (math.isfinite(answer.score) and low <= answer.score <= high):
-        return f"the score {answer.score:g} lies outside {low:g} to {high:g}"
+        return f"the score {answer.score:g} is outside {low:g} to {high:g}"
     return ""

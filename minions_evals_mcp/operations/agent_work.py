@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import from_millis, iso
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.discovery.drift import Drift, drifts
 from minions_evals_mcp.engine.records.schedules import due_times, next_due
 from minions_evals_mcp.engine.run_verdict import run_verdict
 from minions_evals_mcp.errors import BadInputError, ConflictError, InvalidRecordError, NotFoundError
@@ -20,7 +21,7 @@ from minions_evals_mcp.store.agent.setup import AgentSetup, keep_setup, kept_set
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import scheduled
-from minions_evals_mcp.store.queries.traces_judged import FALL_TOLD, has_agent_run, last_fall, verdicts_after
+from minions_evals_mcp.store.queries.traces_judged import FALL_TOLD, has_agent_run, last_told, verdicts_after
 
 SHOWN = 10
 MOST_MISSED = 1000
@@ -73,12 +74,17 @@ class FallOfTraces:
 
 async def fall_of_traces(engine: Engine) -> FallOfTraces | None:
     """A fall among the verdicts on production traces since the last one that was told; None where none is shown."""
-    verdicts = await engine.store.read(lambda db: verdicts_after(db, last_fall(db), MOST_WATCHED))
+    verdicts = await engine.store.read(lambda db: verdicts_after(db, last_told(db, FALL_TOLD), MOST_WATCHED))
     seen = quality_fall([passed for _, _, passed in verdicts])
     if seen is None:
         return None
     number, ident, _ = verdicts[seen.seen_at - 1]
     return FallOfTraces(seen, ident, f"{FALL_TOLD}{number}")
+
+
+async def drifts_of_traces(engine: Engine) -> list[Drift]:
+    """The drifts of production's requests and of their judges since each was last told."""
+    return await drifts(engine)
 
 
 def started_with(db: Any) -> tuple[list[Json], list[Json]]:
@@ -118,7 +124,7 @@ class Dismissed:
 def dismiss(db: Any, ident: str, *, reason: str, by: str, at: datetime) -> Dismissed:
     """Dismisses a dead letter or a refused delivery; raises `NotFoundError`, or `ConflictError` for what did not fail."""
     if not reason.strip():
-        raise BadInputError("the reason is empty.", remedy="Say why nothing more is to be done.")
+        raise BadInputError("the reason is empty.", remedy="Say why no further action is needed.")
     message = inbox.message(db, ident)
     row = None if message is not None else delivery.delivery(db, ident)
     if message is None and row is None:

@@ -89,6 +89,6 @@ def _vet_distinct(given: Sequence[ShelfPrompt] | Sequence[ShelfCase], what: str)
     for prompt_or_case in given:
         if (ident := prompt_or_case.id) in seen:
             raise BadInputError(
-                f"two {what} have the id {ident!r}.", remedy="Results could not be told apart: rename one."
+                f"two {what} have the id {ident!r}.", remedy="Rename one, so that results can be told apart."
             )
         seen.add(ident)

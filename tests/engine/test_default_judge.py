@@ -95,5 +95,5 @@ async def test_the_model_that_judges_plays_a_simulated_user_who_names_no_other(t
         assert "You sell tea." in str(matrix.rows[0].cells[0].output)
         assert server.stats()["requests"] == 1
     async with opened(config_in(tmp_path)) as engine:
-        with pytest.raises(UnsupportedError, match="a simulated user needs a model that plays it"):
+        with pytest.raises(UnsupportedError, match="a simulated user needs a model"):
             await evaluate(engine, evaluation, EvalOptions(), environment={})

@@ -242,12 +242,12 @@ def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
         ("prompts: [a]\nproviders: [{id: 'openai:z', config: {apiVersion: b}}]", "config.apiVersion"),
         ("prompts: [a]\nproviders: [{id: 'openai:z', config: {headers: {x-team: a}}}]", "providers.0.config.headers"),
         (HEAD + "defaultTest: {options: {provider: {config: {timeout: 1}}}}\ntests: [{assert: [{type: llm-rubric, value: a}]}]",
-         "only a model's id, or {id, config}, is carried out as a judge"),
+         "only a model's id, or {id, config}, is supported as a judge"),
         (HEAD + "tests: [{vars: {w: a}, options: {transform: file://t.js}}]", "tests.0.options.transform"),
         (HEAD + "tests: [{vars: {w: file://gen.js}}]", "gen.js: JavaScript makes parts"),
         (HEAD + "tests: [{path: t.csv, config: {a: 1}}]", "only code is given a config"),
         (HEAD.replace("'{{w}}'", "'file://gen.js:say'"), "gen.js: JavaScript makes parts"),
-        (HEAD.replace("'{{w}}'", "'file://gen.ts:say'"), "gen.ts: TypeScript is not run"),
+        (HEAD.replace("'{{w}}'", "'file://gen.ts:say'"), "gen.ts: JavaScript makes parts"),
         (HEAD + "tests: [{assert: [{type: contains, value: a, provider: x}]}]", "tests.0.assert.0.provider"),
         (HEAD + "tests: [{assert: [{type: search-rubric}]}]", "tests.0.assert.0: the assertion type 'search-rubric'"),
         (HEAD + "tests: file://gen.js:make", "gen.js: JavaScript makes parts"),
@@ -316,20 +316,20 @@ def test_what_is_refused_is_left_out_where_that_is_allowed(tmp_path: Path) -> No
     assert len(found.columns) == 1
     assert [one.type for one in cases(found)[0].assertions] == ["contains"]
     assert [one.split(": ")[1] for one in found.left_out] == ["providers.1", "tests.0.assert.0"]
-    with pytest.raises(BadInputError, match="nothing is left"):
+    with pytest.raises(BadInputError, match="nothing to run"):
         read(tmp_path, "prompts: [a]\nproviders: ['bedrock:x']\n", allow=True)
 
 
 def test_what_changes_nothing_here_is_noted_with_its_place_and_left_alone(tmp_path: Path) -> None:
     text = (
-        HEAD
+        HEAD.replace("'{{w}}'", "'{{w}}', {raw: '{{w}}', note: b}")
         + """sharing: true
 author: me
 metadata: {team: a}
 extensions: []
 redteam: {purpose: none}
 outputPath: [x.pdf, y.json]
-evaluateOptions: {generateSuggestions: true}
+evaluateOptions: {generateSuggestions: true, runSerially: true}
 tests: [{vars: {w: a}, author: me, options: {delay: 5}, assert: [{type: contains, value: a, reason: why}]}]
 """
     )
@@ -337,9 +337,23 @@ tests: [{vars: {w: a}, author: me, options: {delay: 5}, assert: [{type: contains
     assert found.left_out == ()
     assert found.output_paths == ("y.json",)
     assert sorted(one.split(": ")[1] for one in found.notes) == [
-        "author", "evaluateOptions.generateSuggestions", "extensions", "metadata", "outputPath.0", "redteam", "sharing",
+        "author", "evaluateOptions.generateSuggestions", "evaluateOptions.runSerially", "extensions", "metadata", "outputPath.0",
+        "prompts.1.note", "redteam", "sharing",
         "tests.0.assert.0.reason", "tests.0.author", "tests.0.options.delay",
     ]  # fmt: skip
+
+
+def test_what_the_config_sets_of_the_command_line_comes_before_its_options(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + "tests: [{}]\nevaluateOptions: {repeat: 3, maxConcurrency: 5}\ncommandLineOptions: {repeat: 2, verbose: true}\n"
+    )
+    found = read(tmp_path, text)
+    assert (len(found.rows), found.concurrency) == (2, 5), "two trials of the one test"
+    with pytest.raises(
+        BadInputError, match=r"commandLineOptions\.filterPattern: pass --filter-pattern on the command line"
+    ):
+        read(tmp_path, HEAD + "commandLineOptions: {filterPattern: x}\n")
 
 
 def test_a_variable_that_a_prompt_prints_and_no_test_sets_is_noted(tmp_path: Path) -> None:

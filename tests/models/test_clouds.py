@@ -119,7 +119,7 @@ async def test_without_any_credentials_the_call_is_an_error_of_the_judge_and_not
 ) -> None:
     reply = await asked(server, cloud, key=None)
     assert isinstance(reply, FailedReply)
-    assert "prod could not be asked" in reply.reason
+    assert "prod could not be called" in reply.reason
     assert "credentials" in reply.reason
     assert server.requests == 0
 

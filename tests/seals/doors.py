@@ -231,6 +231,7 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/ab": ({"id": "c1"}, {"id": "br"}),
     "/agreement": ({}, {"run": "run-human"}),
     "/label": ({},),
+    "/assign": ({"run": "run-human"},),
     "/judge": ({}, {"run": "run-human"}),
     "/user": ({"run": "run-v1", "at": "1.1", "said": "sound", "reason": "x"},),
     "/play": ({"runId": "run-human", "digest": "d", "message": "hi"},),

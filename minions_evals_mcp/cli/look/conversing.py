@@ -15,8 +15,8 @@ from minions_evals_mcp.report.plain import printable
 
 WIDE = 110
 ENDED = {
-    "": "not ended yet", "script": "the script has no more to say", "user": "the user left", "max-turns": "the turns are used up",
-    "ends": "its stop rule", "timed-out": "the agent took too long", "recorded": "recorded",
+    "": "not ended yet", "script": "the script ended", "user": "the user left", "max-turns": "the turn limit was reached",
+    "ends": "the stop rule matched", "timed-out": "the agent timed out", "recorded": "recorded",
 }  # fmt: skip
 
 

@@ -53,6 +53,6 @@ def _lines(labelled: Answer) -> list[str]:
     then = (
         "its verdicts stand"
         if judged == labelled.run_id
-        else as_typed(f"judged by people's words: minions-evals runs {judged}")
+        else as_typed(f"judged by people:  minions-evals runs {judged}")
     )
     return [f"{kept}: {then}", *([labelled.user_errors] if labelled.user_errors else [])]

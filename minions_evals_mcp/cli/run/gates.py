@@ -65,7 +65,7 @@ def gate(
         tell(f"{sentence} It passes because of --undecided pass.\n", aside=True)
     if fail_on_regression and summary.trend is not None and "slowFall" in summary.trend:
         tell(
-            f"warning: {summary.trend['slowFall']}; no single step is a regression, so no gate fails for it\n",
+            f"warning: {summary.trend['slowFall']}; no single step is a regression, so no gate fails\n",
             aside=True,
         )
     is_gated = min_score is not None or fail_on_regression

@@ -198,7 +198,7 @@ class Providers:
             case ProgramSpec():
                 program = spec.command[0]
                 if shutil.which(str(Path(spec.folder).absolute() / program) if "/" in program else program) is None:
-                    raise BadInputError(f"provider {provider.id}: there is no program {program!r}.")
+                    raise BadInputError(f"provider {provider.id}: program {program!r} not found.")
                 options = {"id": provider.id, "config": self._filled(spec.config)}
                 return Program(provider.id, spec.command, options, spec.folder)
             case AddressSpec():
@@ -218,7 +218,7 @@ class Providers:
             user = self._model(ModelSpec(model=str(judge), max_tokens=MAX_TOKENS), self.engine.models, budget)
         else:
             raise UnsupportedError(
-                "a simulated user needs a model that plays it.",
+                "a simulated user needs a model.",
                 remedy=f"Name one under config.userProvider, or with {argument('judge_model', 'provider:model')}.",
             )
         return SimulatedUser(user, target, spec.instructions, spec.max_turns, spec.initial, spec.stateful)

@@ -180,7 +180,7 @@ async def found_in_traces(engine: Engine, asked: TracesAsked) -> TracesFound:
     traces = {trace.id: trace for trace in read.traces}
     if not traces:
         raise BadInputError(
-            f"no complete trace of {asked.agent_id!r} is in the store.", remedy="Import traces, or name another agent."
+            f"the store has no complete trace of {asked.agent_id!r}.", remedy="Import traces, or name another agent."
         )
     if asked.readings is None:
         readings = [reading for trace in read.traces if (reading := read_by_rules(trace)) is not None]
@@ -188,7 +188,7 @@ async def found_in_traces(engine: Engine, asked: TracesAsked) -> TracesFound:
         readings = await _renamed(engine, [masked_reading(reading) for reading in asked.readings])
         unknown = next((reading.trace_id for reading in readings if reading.trace_id not in traces), None)
         if unknown is not None:
-            raise BadInputError(f"{unknown!r} is no trace of {asked.agent_id!r} that was read.")
+            raise BadInputError(f"{unknown!r} is not one of the traces of {asked.agent_id!r} that were read.")
     failing = [reading for reading in readings if reading.code]
     vectors = await _vectors(engine, {reading.trace_id: traces[reading.trace_id].asked for reading in failing})
     groups = {kind: _requests(of_kind, traces, vectors) for kind, of_kind in by_kind(failing).items()}
@@ -284,7 +284,7 @@ def _case(
 ) -> Record[TestCase]:
     title = " ".join(filter(None, kind))
     lines = (
-        f"Made of the trace {trace.id}.", f"What went wrong: {reading.what or title}",
+        f"Created from the trace {trace.id}.", f"What went wrong: {reading.what or title}",
         f"Wrong answer: {_cut(output_text(trace.output) if trace.output else '', 400)}",
     )  # fmt: skip
     fields = TestCase(

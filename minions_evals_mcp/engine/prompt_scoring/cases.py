@@ -59,9 +59,7 @@ def prompt_of(given: Given) -> ShelfPrompt:
         case ShelfPrompt() as prompt:
             return prompt
         case _:
-            raise BadInputError(
-                "what is given is no prompt.", remedy='Give a prompt-version, or {"id": …, "content": …}.'
-            )
+            raise BadInputError("this is not a prompt.", remedy='Give a prompt-version, or {"id": …, "content": …}.')
 
 
 def case_of(given: Given) -> ShelfCase:
@@ -71,7 +69,7 @@ def case_of(given: Given) -> ShelfCase:
             return case
         case _:
             raise BadInputError(
-                "what is given is no test case.",
+                "this is not a test case.",
                 remedy='Give a test-case, or {"id": …, "input": …, "expectedOutput": …}.',
             )
 

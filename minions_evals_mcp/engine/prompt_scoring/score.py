@@ -175,8 +175,8 @@ async def _results(trials: Sequence[_Trial], llm: Llm, evaluator: Evaluator | No
     """The results in the order of the trials, a bounded number under way; the first error ends them all."""
     if evaluator is not None and form_for(evaluator, "", {}) is None:
         raise BadInputError(
-            "the evaluator takes other arguments than it is called with.",
-            remedy="Let it take response and test_case by name, or one mapping with response and testCase.",
+            "the evaluator does not accept the arguments it is called with.",
+            remedy="It must accept response and test_case by name, or one mapping with response and testCase.",
         )
     results: dict[int, TestResult] = {}
     todo = iter(enumerate(trials))
@@ -242,5 +242,5 @@ async def _matched(case: ShelfCase, response: str, judges: Judges) -> float:
     assert case.expected is not None, "vetted before"
     (result,) = await judge([Expectation(case.expected, {"output": response}, Subject(response))], judges)
     if isinstance(result, Unchecked):
-        raise InstrumentError(f"test case {case.id!r}: the expected output could not be looked for: {result.reason}")
+        raise InstrumentError(f"test case {case.id!r}: the expected output could not be searched for: {result.reason}")
     return case.max_score if result.passed else 0.0

@@ -57,7 +57,7 @@ async def run(engine: Engine, run_id: str, *, case_id: str | None = None, only_s
     ident = (await find_subject(engine, run_id)).run_id
     rows, said, errors = await engine.store.read(partial(read_talks, job_id=ident, case_id=case_id, most=MOST + 1))
     if not rows:
-        raise BadInputError(f"the run {ident} has no conversations.", remedy="A case with `conversation` makes one.")
+        raise BadInputError(f"the run {ident} has no conversations.", remedy="Only cases with `conversation` have one.")
     held = tuple(_held(row, said.get((row.case_id, row.key.trial, row.attempt))) for row in rows[:MOST])
     shown = tuple(one for one in held if bool(one.spoiled) != one.overruled) if only_spoiled else held
     return Answer(run_id=ident, conversations=shown, user_errors=_words(errors), cut=len(rows) > MOST)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from minions_evals_mcp.domain.values import to_millis
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judging.judge_labels import is_label
 from minions_evals_mcp.store.seals import sealed_outputs
 
 TAG = "otlp"
@@ -40,11 +41,28 @@ def verdicts_after(db: Db, seq: int, limit: int) -> list[tuple[int, str, bool]]:
     ]
 
 
-def last_fall(db: Db) -> int:
-    """The number of the newest test-run at which a fall of their pass rate was told; 0 where none was."""
-    begins = len(FALL_TOLD) + 1
-    query = f"SELECT max(CAST(substr(id, {begins}) AS INTEGER)) FROM outbox WHERE id >= ? AND id < ?"
-    return int(db.execute(query, (FALL_TOLD, f"{FALL_TOLD[:-1]};")).fetchone()[0] or 0)
+def requests_after(db: Db, seq: int, limit: int) -> list[tuple[int, str, str]]:
+    """The newest of such cases after that one, each with its number and its inputs as JSON, the oldest first."""
+    query = (
+        f"SELECT m.seq, m.id, m.fields ->> '$.inputs' FROM minion m WHERE {_OURS} AND m.deleted_at IS NULL AND m.seq > ?"
+        " ORDER BY m.seq DESC LIMIT ?"
+    )
+    return [(number, ident, text or "") for number, ident, text in reversed(db.execute(query, (seq, limit)).fetchall())]
+
+
+def traced_criteria(db: Db) -> list[str]:
+    """The criteria by which people labelled outputs of such cases."""
+    query = (
+        f"SELECT DISTINCT j.criterion_id FROM minion m JOIN test_run r ON r.test_case_id = m.id"
+        f" JOIN eval_judgment j ON j.test_run_id = r.id WHERE {_OURS} AND {is_label('j')} ORDER BY 1"
+    )
+    return [criterion for (criterion,) in db.execute(query)]
+
+
+def last_told(db: Db, prefix: str) -> int:
+    """The number of the newest row at which that was told; 0 where it never was."""
+    query = "SELECT max(CAST(substr(id, ?) AS INTEGER)) FROM outbox WHERE id >= ? AND id < ?"
+    return int(db.execute(query, (len(prefix) + 1, prefix, f"{prefix[:-1]};")).fetchone()[0] or 0)
 
 
 def has_agent_run(db: Db, prefix: str) -> bool:

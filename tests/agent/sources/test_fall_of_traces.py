@@ -46,9 +46,9 @@ async def told(engine: Engine) -> list[str]:
 
 async def test_a_fall_is_told_once_and_then_another_level_is_learnt(engine: Engine) -> None:
     drawn = np.random.default_rng(2)
-    await judged(engine, "before", verdicts(drawn, (800, 0.9)))
+    await judged(engine, "t1-", verdicts(drawn, (800, 0.9)))
     assert await fall_of_traces(engine) is None
-    await judged(engine, "after", verdicts(drawn, (110, 0.4)))
+    await judged(engine, "t2-", verdicts(drawn, (110, 0.4)))
     fall = await fall_of_traces(engine)
     assert fall is not None
     assert abs(fall.seen.began_at - 800) < 30

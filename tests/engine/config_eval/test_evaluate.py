@@ -151,7 +151,7 @@ async def test_where_a_test_only_lets_choose_the_chosen_output_passes_and_the_ot
 
 async def test_select_best_without_a_judge_is_refused_before_anything_runs(engine: Engine) -> None:
     text = "prompts: [a, b]\nproviders: [echo]\ntests: [{assert: [{type: select-best, value: best}]}]\n"
-    with pytest.raises(UnsupportedError, match="select-best needs a model"):
+    with pytest.raises(UnsupportedError, match="select-best needs a judge model"):
         await evaluated(engine, text)
     assert await all_of(engine, TestRun) == []
 
@@ -391,7 +391,7 @@ tests: [{vars: {n: [x, y]}, assert: [{type: contains, value: a}]}]
     grown = await evaluated(judged, text.replace("b']", "b', '{{n}} c']"))
     assert (await versions_of_config(judged, "p", grown.benchmark_id)).added == ("p@3",)
     await save(judged, case("c"), benchmark("b", "c"))
-    with pytest.raises(BadInputError, match="b is no config"):
+    with pytest.raises(BadInputError, match="b is not an evaluated config"):
         await versions_of_config(judged, "p", "b")
 
 
