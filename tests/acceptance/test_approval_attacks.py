@@ -271,7 +271,7 @@ async def _(agent: Agent) -> str:
     return await agent.refused("p@3")
 
 
-@attack("the agent says itself which version is in use", refused_as="only a person names")
+@attack("the agent says itself which version is in use", refused_as="only a person can set")
 async def _(agent: Agent) -> str:
     return await agent.refused(decision="in-use")
 

@@ -61,7 +61,7 @@ def test_what_checks_and_what_chooses_are_told_apart_by_their_type_alone() -> No
     choosing = Assertion(type="max-score", value={"threshold": 0.5})
     assert parted([before, choosing, after]) == ((before, after), MaxScore(threshold=0.5))
     assert parted([before, after]) == ((before, after), MaxScore())
-    with pytest.raises(InvalidRecordError, match="a second max-score"):
+    with pytest.raises(InvalidRecordError, match="only one max-score"):
         parted([before, choosing, choosing])
     with pytest.raises(InvalidRecordError, match="requires at least one assertion"):
         parted([choosing])

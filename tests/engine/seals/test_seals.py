@@ -345,7 +345,7 @@ async def test_with_a_key_the_file_itself_does_not_tell_what_is_sealed(tmp_path:
         assert (await get_record(engine, "c1")).title == "sealed case"
     assert telling(tmp_path, b"Whisper") == []
     copied = await back_up(tmp_path / "evals.db", tmp_path / "copy.db")
-    assert "1 sealed cases, all encrypted" in copied.warning
+    assert "1 sealed cases (all encrypted)" in copied.warning
     async with opened(without) as engine:
         assert (await get_record(engine, "c1")).status == "sealed"
         with pytest.raises(BadInputError, match="MINIONS_EVALS_SEAL_KEY"):
