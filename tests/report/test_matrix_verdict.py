@@ -41,7 +41,7 @@ def test_a_column_that_is_better_beyond_chance_is_said_to_be_and_the_two_are_put
 def test_two_tests_can_be_chance() -> None:
     (said, _) = verdict(matrix([True, True], [False, False]))
     assert said.startswith("[0] scores 1.000 higher than [1], not significant")
-    assert said.endswith("What would settle it: about 4 more tests.")
+    assert said.endswith("To decide: about 4 more tests.")
 
 
 def test_where_test_and_interval_disagree_the_sentence_says_which_decides() -> None:

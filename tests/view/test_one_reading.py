@@ -14,7 +14,7 @@ import anyio
 
 from tests.shared.engine.verdict_places import Stated, stated
 
-SEEDS = 40
+SEEDS = 24
 
 
 def apart(found: Stated) -> list[str]:

@@ -31,7 +31,7 @@ class Assigned(Value):
     outputs: dict[str, int]
 
 
-class Share(Value):
+class JudgingShare(Value):
     """A person who may judge, and how many waiting outputs of a run are theirs."""
 
     name: str
@@ -44,7 +44,7 @@ class JudgingShares(Value):
 
     run_id: str
     title: str
-    shares: tuple[Share, ...]
+    shares: tuple[JudgingShare, ...]
     unassigned: int
 
 
@@ -59,7 +59,7 @@ async def judging_shares(engine: Engine, run_id: str) -> JudgingShares:
         return JudgingShares(
             run_id=job.id,
             title=job.subject_id if subject is None else subject.title,
-            shares=tuple(Share(name=one.name, role=one.role, outputs=held.get(one.name, 0)) for one in judges),
+            shares=tuple(JudgingShare(name=one.name, role=one.role, outputs=held.get(one.name, 0)) for one in judges),
             unassigned=held.get(None, 0),
         )
 
