@@ -122,7 +122,7 @@ def test_a_row_without_an_id_gets_one_of_what_it_says_and_equal_rows_are_numbere
         ("a.csv", "Q,A,Q\n", 1, "duplicate column 'Q'"),
         ("a.csv", "Q,,A\n", 1, "a column has no name"),
         ("a.csv", "", 1, "is empty"),
-        ("a.csv", b"Q,A\n\xff,1\n", None, "no UTF-8"),
+        ("a.csv", b"Q,A\n\xff,1\n", None, "not UTF-8"),
         ("a.jsonl", b'{"Q": "x", "A": "1"}\n[1]\n', 2, "a row is a JSON object"),
         ("a.jsonl", b'{"Q": "x", "A": "1"}\n\n{"Q": \n', 3, "no JSON"),
         ("a.jsonl", b'{"Q": "x", "Q": "1"}\n', 1, "duplicate"),

@@ -87,7 +87,7 @@ async def test_a_bad_row_is_named_by_id_and_line_and_stops_no_other() -> None:
     assert [one["id"] for one in found] == ["1", "", "3", "", "5"]
     assert ["error" in one for one in found] == [False, True, True, True, False]
     assert str(found[1]["error"]).startswith("line 3: no JSON")
-    assert str(found[2]["error"]).startswith("line 4: assert.0: the assertion type 'nosuch'")
+    assert str(found[2]["error"]).startswith("line 4: assert.0: unknown assertion type 'nosuch'")
     assert (tally.rows, tally.passed, tally.errors) == (5, 2, 3)
 
 

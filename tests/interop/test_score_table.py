@@ -79,7 +79,7 @@ def test_a_json_object_is_what_scoring_code_returned(tmp_path: Path) -> None:
         ("t.csv", "a,b\n1,2\n1,2,3\n", "t.csv:3: 3 cells under 2 columns"),
         ("t.csv", "a,b,a\n", "t.csv:1: duplicate column 'a'"),
         ("t.csv", 'a\n"1"x\n', "t.csv:2: no table: "),
-        ("t.csv", b"a\n\xff\n", "t.csv: no UTF-8"),
+        ("t.csv", b"a\n\xff\n", "t.csv: not UTF-8"),
         ("t.jsonl", '{"a": 1}\n\n{bad\n', "t.jsonl:3: no JSON: "),
         ("t.jsonl", '{"a": 1}\n[1]\n', "t.jsonl:2: a row is a JSON object"),
         ("t.jsonl", '{"a": NaN}\n', "t.jsonl:1: no JSON: "),

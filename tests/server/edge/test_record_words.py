@@ -19,7 +19,7 @@ from tests.workshop import Json
         ({"type": "test-case", "titel": "x", "fields": {"name": "x"}}, ("titel", "Did you mean title?", "tags")),
         ({"type": "benchmark", "fields": {"name": "x"}}, ("testCaseIds*", "passingThreshold")),
         ({"type": "test-cas", "fields": {}}, ("type", "Did you mean test-case?")),
-        ({"type": "test-run", "fields": {}}, ("a test-run is made by runs", "it is one of test-case, rubric")),
+        ({"type": "test-run", "fields": {}}, ("a test-run is created by runs", "it is one of test-case, rubric")),
         ({"fields": {}}, ("type: it is one of test-case, rubric",)),
         ({"type": ["test-case"], "fields": {}}, ("type: it is one of test-case, rubric",)),
     ],
