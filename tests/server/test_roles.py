@@ -33,6 +33,7 @@ from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.graphql.schema import graphql_schema
 from minions_evals_mcp.server.options import ServerOptions
 from minions_evals_mcp.server.session.opened import ServerSession
+from tests.hang import HANG_S
 from tests.server.edge.test_omitted import LEAST
 from tests.server.tasks.test_tasks import About, Cancel, Handles, State, answered, state
 from tests.shared.server.hosts import ERAS, Host, hosted, read_by_people, suite, text_of
@@ -85,7 +86,7 @@ async def signed(
     async with (
         on_the_web(server, session, with_graphql=True) as door,
         httpx2.AsyncClient(
-            headers={"authorization": token} if token else {}, base_url=f"http://127.0.0.1:{door.port}"
+            headers={"authorization": token} if token else {}, base_url=f"http://127.0.0.1:{door.port}", timeout=HANG_S
         ) as web,
         Client(
             streamable_http_client(door.url, http_client=web),  # pyright: ignore[reportArgumentType]  a transport
