@@ -23,6 +23,7 @@ from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.network_address import is_loopback
 
 NAME = "minions-evals.toml"
 PYPROJECT = "pyproject.toml"
@@ -107,7 +108,7 @@ class Endpoint(_Table):
     @property
     def is_local(self) -> bool:
         """Whether it is on this machine."""
-        return urlsplit(self.base_url or "").hostname in {"localhost", "127.0.0.1", "::1"}
+        return is_loopback(urlsplit(self.base_url or "").hostname or "")
 
 
 CLOUDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

@@ -14,10 +14,10 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs import otlp_endpoint
-from minions_evals_mcp.interop.logs.otlp_endpoint import Take, listening_socket
+from minions_evals_mcp.interop.logs.otlp_endpoint import Take
 from minions_evals_mcp.interop.logs.otlp_requests import Rejected, Signal
 from minions_evals_mcp.interop.spans import spans_of
-from minions_evals_mcp.network_address import is_loopback
+from minions_evals_mcp.network_address import is_loopback, listening_socket
 from minions_evals_mcp.operations.views.metrics import CONTENT_TYPE, PATH, metrics_text
 from minions_evals_mcp.sessions.telemetry import events_of
 

@@ -20,9 +20,10 @@ Buy = Literal["user-seeds", "repeats", "not-known"]
 
 
 class VarianceSplit(Value):
-    """The variance between trials of a case, in shares (0 to 1), over so many cases with so many user seeds and repeats of each.
+    """The shares (0 to 1) of the agent and of the user in the variance between trials of a case.
 
-    `buy` says what more conversations should be: other user seeds, or repeats of the same, which gain as much where users do not
+    `cases` is how many cases it rests on, `seeds` and `repeats` how many user seeds a case has and how often each was repeated, on
+    average. `buy` says what more conversations should be: other user seeds, or repeats of the same, which gain as much where users do not
     differ. The errors are standard errors of the pass rate that are due to trials: now, with twice the seeds, twice the repeats.
     """
 
