@@ -171,7 +171,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
 """Nouns with their verbs; every verb of the first three is a command of its own as well."""
 
 
-COMMAND: ContextVar[str] = ContextVar("COMMAND", default="")
+COMMAND: ContextVar[str] = ContextVar("COMMAND")
 """The command that is carried out, as `command_named` says it."""
 
 

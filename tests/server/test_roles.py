@@ -20,8 +20,9 @@ from graphql import (
     get_named_type,
     is_composite_type,
 )
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import ElicitResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.speaker import ROLES, Role, person
@@ -32,8 +33,10 @@ from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.graphql.schema import graphql_schema
 from minions_evals_mcp.server.options import ServerOptions
 from minions_evals_mcp.server.session.opened import ServerSession
+from tests.hang import HANG_S
 from tests.server.edge.test_omitted import LEAST
-from tests.shared.server.hosts import Host, suite, text_of
+from tests.server.tasks.test_tasks import About, Cancel, Handles, State, answered, state
+from tests.shared.server.hosts import ERAS, Host, hosted, read_by_people, suite, text_of
 from tests.shared.server.web import on_the_web
 from tests.workshop import Json, config_in, opened
 
@@ -70,20 +73,65 @@ def value(kind: GraphQLType) -> str:
 
 
 @asynccontextmanager
-async def signed(folder: Path, role: Role) -> AsyncGenerator[tuple[Host, httpx2.AsyncClient]]:
-    """A host and an HTTP client that bring the token of a person of that role."""
+async def signed(
+    folder: Path, role: Role | None, *, follows: bool = False
+) -> AsyncGenerator[tuple[Host, httpx2.AsyncClient]]:
+    """A host and an HTTP client that bring the token of a person of that role; without one, none. It `follows` tasks and shows forms."""
+    token = ""
     async with opened(config_in(folder)) as engine:
-        token = await add_person(engine, "anna", role)
+        if role is not None:
+            token = f"Bearer {await add_person(engine, 'anna', role)}"
     session = ServerSession(lambda: opened(config_in(folder)))
     server = build_server(session, ServerOptions())
     async with (
         on_the_web(server, session, with_graphql=True) as door,
         httpx2.AsyncClient(
-            headers={"authorization": f"Bearer {token}"}, base_url=f"http://127.0.0.1:{door.port}"
+            headers={"authorization": token} if token else {}, base_url=f"http://127.0.0.1:{door.port}", timeout=HANG_S
         ) as web,
-        Client(streamable_http_client(door.url, http_client=web)) as client,  # pyright: ignore[reportArgumentType]  a transport
+        Client(
+            streamable_http_client(door.url, http_client=web),  # pyright: ignore[reportArgumentType]  a transport
+            extensions=[Handles()] if follows else None,
+            elicitation_callback=_agreed if follows else None,
+        ) as client,
     ):
         yield Host(client), web
+
+
+async def _agreed(context: object, params: object) -> ElicitResult:
+    return ElicitResult(action="accept", content={"score1": 4, "why1": "It says Output.", "judgedBy": "Ada"})
+
+
+@pytest.mark.parametrize("role", [*ROLES, None])
+async def test_a_task_is_stopped_and_answered_by_whom_the_tools_would_let(tmp_path: Path, role: Role | None) -> None:
+    async with hosted(config_in(tmp_path)) as operator:
+        await operator.call("save_records", records=read_by_people(1))
+        run = await operator.call("run_benchmark", benchmarkId="b", judge="human", waitSeconds=50)
+    run_id = str(run["runId"])
+    async with signed(tmp_path, role, follows=True) as (host, _):
+        asked = (await state(host.client, run_id)).input_requests
+        assert bool(asked) == (role in {"judge", "editor"}), "whoever may judge is asked"
+        for action in ("accept", "decline"):
+            if role in {"viewer", None}:
+                with pytest.raises(MCPError, match="is a viewer in this store" if role else "person's token"):
+                    await answered(host.client, run_id, any={"action": action})
+        if role in {"viewer", "judge"}:
+            with pytest.raises(MCPError, match=f"anna is a {role} in this store"):
+                await host.client.session.send_request(Cancel(params=About(task_id=run_id)), State)
+        else:
+            await host.client.session.send_request(Cancel(params=About(task_id=run_id)), State)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_over_http_no_form_makes_a_caller_without_a_token_a_person(tmp_path: Path, era: str) -> None:
+    async with hosted(config_in(tmp_path)) as operator:
+        await operator.call("save_records", records=read_by_people(1))
+    session = ServerSession(lambda: opened(config_in(tmp_path)))
+    async with (
+        on_the_web(build_server(session, ServerOptions()), session) as door,
+        Client(streamable_http_client(door.url), mode=era, elicitation_callback=_agreed) as client,
+    ):
+        run = await Host(client).call("run_benchmark", benchmarkId="b", judge="human", waitSeconds=2)
+        assert run["state"] == "awaiting-judgments"
 
 
 @pytest.mark.parametrize("role", ROLES)

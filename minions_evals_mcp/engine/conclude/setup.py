@@ -125,7 +125,7 @@ def incomparable(before: RunSetup, now: RunSetup) -> str:
 
 
 def _same_target(before: RunSetup, now: RunSetup) -> bool:
-    """Returns whether both were made by a target of one name: a fall after an edit of its code is what a gate looks for."""
+    """Whether one named target made both. Its code may have been edited in between: a gate has to see what that did."""
     return None not in {before.target, now.target, now.target_name} and before.target_name == now.target_name
 
 

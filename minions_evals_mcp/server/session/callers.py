@@ -28,6 +28,12 @@ def person_of(request_context: ServerRequestContext[Any, Any]) -> Speaker | None
     return None if request is None else person_in(request.scope)
 
 
+def takes_forms_from(request_context: ServerRequestContext[Any, Any]) -> bool:
+    """Whether an answer to a form is a person's word: over HTTP with the token of one who may judge, over stdio as the host shows it."""
+    person = person_of(request_context)
+    return request_context.request is None if person is None else person.may("judge")
+
+
 def person_in(scope: Scope) -> Speaker | None:
     """The person whose token came with that HTTP request."""
     found = scope.get("state", {}).get(PERSON_STATE)

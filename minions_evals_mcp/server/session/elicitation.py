@@ -20,6 +20,7 @@ from minions_evals_mcp.operations import get_run, submit_judgments
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.server.edge.guard import connection_of
+from minions_evals_mcp.server.session.callers import takes_forms_from
 from minions_evals_mcp.server.session.calls import Call
 
 STATELESS = "2026-07-28"
@@ -32,8 +33,8 @@ NOBODY = "a person"
 
 
 def can_be_asked(context: Context[Any, Any]) -> bool:
-    """Returns whether the host shows forms to somebody."""
-    if not shows_forms(context.client_capabilities):
+    """Returns whether the host shows forms to somebody whose word counts."""
+    if not shows_forms(context.client_capabilities) or not takes_forms_from(context.request_context):
         return False
     return _is_stateless(context) or context.request_context.session.can_send_request
 

@@ -54,7 +54,7 @@ class TaskBoard(Protocol):
         """The task under that id, as the client that asks can follow it."""
         ...
 
-    async def cancel(self, task_id: str) -> None:
+    async def cancel(self, task_id: str, ctx: Asker) -> None:
         """Asks the work to stop; a task that has ended stays as it is."""
         ...
 
@@ -113,7 +113,7 @@ class Tasks(Extension):
     async def _cancel(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> HandlerResult:
         task = await self._task(ctx, params)
         with as_protocol_error():
-            await self._board.cancel(task.id)
+            await self._board.cancel(task.id, ctx)
         return {"resultType": "complete"}
 
     async def _task(self, ctx: ServerRequestContext[Any, Any], params: _Named) -> TaskState:

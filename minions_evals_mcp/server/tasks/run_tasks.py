@@ -6,10 +6,11 @@ import anyio
 from mcp_types import ElicitResult
 from pydantic import JsonValue, ValidationError
 
+from minions_evals_mcp.domain.speaker import EDITOR, Role, require_role
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations.table import offers
-from minions_evals_mcp.server.session.callers import person_of
+from minions_evals_mcp.server.session.callers import person_of, takes_forms_from
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.session.opened import ServerSession
 from minions_evals_mcp.server.tasks.extension import Asker, Json, Status, TaskState
@@ -54,6 +55,8 @@ class RunBoard:
 
         if job.state != AWAITING or job.id in self._declined or not shows_forms(ctx.session.client_capabilities):
             return {}
+        if not takes_forms_from(ctx):
+            return {}
         request = job.spec.get("request")
         if isinstance(request, dict) and request.get("judge") == "caller":
             return {}
@@ -62,8 +65,9 @@ class RunBoard:
         asked = await question_about(await self._session.engine(), job, name, likely=likely)
         return {} if asked is None else {asked[0]: asked[1].model_dump(by_alias=True, mode="json", exclude_none=True)}
 
-    async def cancel(self, task_id: str) -> None:
+    async def cancel(self, task_id: str, ctx: Asker) -> None:
         """Stops the run; what was judged is kept."""
+        _require(ctx, EDITOR)
         with anyio.CancelScope(shield=True):
             await (await self._session.runs()).cancel(task_id)
 
@@ -71,6 +75,12 @@ class RunBoard:
         """Keeps what the person said of each output; who declines is not asked again, and the rest waits in the queue."""
         from minions_evals_mcp.server.session.elicitation import keep_verdicts  # noqa: PLC0415  as above
 
+        _require(ctx, "judge")
+        if not takes_forms_from(ctx):
+            raise BadInputError(
+                "inputResponses: over HTTP a person is who brings a person's token, and none came.",
+                remedy="Send it as the bearer token; `minions-evals people add NAME` makes one.",
+            )
         job = await self._job(task_id)
         if job is None or job.state != AWAITING:
             return
@@ -92,6 +102,13 @@ class RunBoard:
         except NotFoundError:
             return None
         return job if job.id == task_id else None
+
+
+def _require(ctx: Asker, needed: Role) -> None:
+    """Raises `NotAllowedError` where a person asks whose role does not include that one."""
+    speaker = person_of(ctx)
+    if speaker is not None:
+        require_role(speaker, needed)
 
 
 def _answer(response: JsonValue) -> ElicitResult:

@@ -96,8 +96,9 @@ class FixtureBoard:
         going = self._going.get(task_id)
         return None if going is None else going.task
 
-    async def cancel(self, task_id: str) -> None:
+    async def cancel(self, task_id: str, ctx: Asker) -> None:
         """Stops the work."""
+        del ctx
         self._going[task_id].scope.cancel()
 
     async def answer(self, task_id: str, responses: Json, ctx: Asker) -> None:

@@ -66,7 +66,7 @@ class Cancel(types.Request[About, Literal["tasks/cancel"]]):
     name_param = "taskId"
 
 
-class _Handles(ClientExtension):
+class Handles(ClientExtension):
     identifier = EXTENSION
 
     def claims(self) -> Any:
@@ -85,7 +85,7 @@ async def following(folder: Path, url: str | None = None, *, forms: bool = False
     server = build_server(ServerSession(lambda: opened(config)), ServerOptions())
     with anyio.fail_after(HANG_S):
         shown = _not_shown if forms else None
-        async with Client(server, extensions=[_Handles()], elicitation_callback=shown) as client:
+        async with Client(server, extensions=[Handles()], elicitation_callback=shown) as client:
             yield client
 
 
