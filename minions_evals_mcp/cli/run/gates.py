@@ -32,12 +32,12 @@ def gate(
     """The exit code of a benchmark-run: an instrument that failed, or a gate that could not be checked, before one that did."""
     from minions_evals_mcp.engine.answers.gates import (  # noqa: PLC0415  only a benchmark-run has gates
         fallen_words,
+        open_regression_words,
         regression_gate,
         score_gate,
         score_words,
         skipped_words,
         stays_red,
-        undecided_words,
         unscored_words,
     )
 
@@ -54,22 +54,30 @@ def gate(
     if fallen == "failed":
         reasons.append(f"{fallen_words(summary)}. {as_typed(stays_red(summary.run_id))}")
     if fallen == "undecided":
-        assert summary.regression is not None
-        sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
-        open_gates.append(as_typed(f"{sentence} {stays_red(summary.run_id)}"))
+        open_gates.append(as_typed(open_regression_words(summary)))
     if reasons:
         return gate_failed("; ".join(reasons))
     if open_gates and settled("undecided", undecided_as) != "held":
         return _left_open(open_gates, undecided_as)
     for sentence in open_gates:
         tell(f"{sentence} It passes because of --undecided pass.\n", aside=True)
-    if fail_on_regression and summary.trend is not None and "slowFall" in summary.trend:
+    if fail_on_regression:
+        _say_what_it_saw(summary)
+    is_gated = min_score is not None or fail_on_regression
+    return undecided(skipped_words(summary) if is_gated and not allow_skipped else "")
+
+
+def _say_what_it_saw(summary: get_run.Summary) -> None:
+    """Says what a gate on a fall that passed has not looked at, and of a decline that it does not see."""
+    from minions_evals_mcp.engine.answers.gates import compared_words  # noqa: PLC0415  only a benchmark-run has gates
+
+    if part := compared_words(summary):
+        tell(f"{as_typed(part)}\n", aside=True)
+    if summary.trend is not None and "slowFall" in summary.trend:
         tell(
             f"warning: {summary.trend['slowFall']}; no single step is a regression, so no gate fails for it\n",
             aside=True,
         )
-    is_gated = min_score is not None or fail_on_regression
-    return undecided(skipped_words(summary) if is_gated and not allow_skipped else "")
 
 
 def _left_open(sentences: Sequence[str], undecided_as: Undecided | None) -> int:

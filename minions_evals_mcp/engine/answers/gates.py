@@ -28,8 +28,11 @@ def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
 
     A fall of passes or scores that is more than chance fails it, of whatever size.
 
-    A run is measured against the newest earlier one that held itself or was accepted: the same run again stays red.
+    A run is measured against the newest earlier one that held itself or was accepted: the same run again stays red. Where there
+    is an earlier run and no case can be compared with it, the gate is undecided. A first run passes.
     """
+    if _not_compared(summary):
+        return "undecided"
     regression = summary.regression
     if literal:
         return "failed" if regression is not None and regression.get("byRule", True) else "held"
@@ -41,6 +44,37 @@ def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
     assert isinstance(better, int)
     is_noise = regression.get("withinNoiseFloor") is True
     return fall_gate(cast("Evidence", regression["evidence"]), better=better, is_within_noise=is_noise)
+
+
+def _not_compared(summary: RunSummary) -> str:
+    """Returns why the run is compared with no earlier one, where there is one."""
+    return str((summary.benchmark_run or {}).get("notCompared") or "")
+
+
+def open_regression_words(summary: RunSummary) -> str:
+    """Returns why the gate on a run's fall is undecided, and what decides it."""
+    if why := _not_compared(summary):
+        return (
+            f"gate undecided: there is nothing to compare with ({why}). The next run is compared with this one."
+            f" {argument('undecided', 'pass')} takes this run as the new baseline."
+        )
+    assert summary.regression is not None, "a gate is undecided over a fall"
+    sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
+    return f"{sentence} {stays_red(summary.run_id)}"
+
+
+def compared_words(summary: RunSummary) -> str:
+    """Returns which part of a run the gate on its fall has looked at; empty where that is all."""
+    fields = summary.benchmark_run or {}
+    part = fields.get("comparedPart")
+    if isinstance(part, dict):
+        compared, cases, gone, since = (part[name] for name in ("compared", "cases", "gone", "since"))
+        others = "" if compared == cases else ": the others are new or were edited since"
+        not_again = f". {gone} of its cases {'was' if gone == 1 else 'were'} not run again" if gone else ""
+        return f"{argument('fail_on_regression')} compared {compared} of {cases} cases with {since}{others}{not_again}."
+    if not _not_compared(summary) and fields.get("evidence") is None:
+        return f"There is no earlier run: {argument('fail_on_regression')} has nothing to compare with yet."
+    return ""
 
 
 def score_gate(summary: RunSummary, limit: float, *, literal: bool = False) -> Limit:
