@@ -25,6 +25,7 @@ _UNSURE: dict[str, str] = {
     "talk": "in talks with a user what stands out in the log is where people see the cause in",
     "short relay": "in short relays among agents the last answer is where people see the cause in",
     "long relay": "in long relays among agents a request made again is where people see the cause in",
+    "crew": "where agents call tools, what stands out in the log is where people see the cause in",
     "request": "what stands out in a log is where people see the cause in",
 }
 """Why no step is named, by the shape of the log; the share follows."""
