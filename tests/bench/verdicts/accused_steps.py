@@ -95,7 +95,7 @@ def labelled_retail(folder: Path) -> Iterator[Labelled]:
 
 
 def labelled_magentic(folder: Path) -> Iterator[Labelled]:
-    """AgentRx's runs of Magentic-One, most of them of Who&When's questions, with labels of its own; all are a check."""
+    """AgentRx's runs of Magentic-One, most of them of Who&When's questions, with labels of its own."""
     labels = {one["trajectory_id"]: one for one in json.loads((folder / MAGENTIC).read_text(encoding="utf-8"))}
     for path in sorted(folder.glob("data/magentic_dataset*/*.json")):
         label = labels.pop(path.stem, None)
@@ -111,7 +111,7 @@ def labelled_magentic(folder: Path) -> Iterator[Labelled]:
                     "mistake_step": int(causes[0]) - 1,
                 }
             )
-            yield Labelled(run.failed, run.messages, run.mistake, is_even=False)
+            yield Labelled(run.failed, run.messages, run.mistake, run.is_even)
 
 
 def labelled_relays(folder: Path) -> Iterator[Labelled]:

@@ -17,14 +17,14 @@ Shape = Literal["talk", "short relay", "long relay", "crew", "request"]
 
 COUNTED: Mapping[Shape, tuple[int, int]] = {
     "talk": (3, 14),
-    "short relay": (6, 8),
-    "long relay": (3, 13),
+    "short relay": (9, 16),
+    "long relay": (4, 21),
     "crew": (1, 4),
     "request": (160, 160),
 }
 """Findings that named the labelled step, of all findings, in each shape's logs that were counted.
 
-A talk with a user: AgentRx tau-retail, tasks of even number. A relay among agents: Who&When's hand-crafted runs whose question
+A talk with a user: AgentRx tau-retail, tasks of even number. A relay among agents: the hand-crafted runs of Who&When and AgentRx whose question
 has an even digest. Agents that call tools: its generated runs, likewise. One request: the planted office logs of this project,
 for which no public labelled logs are known.
 """
