@@ -24,9 +24,9 @@ COUNTED: Mapping[Shape, tuple[int, int]] = {
 }
 """Findings that named the labelled step, of all findings, in each shape's logs that were counted.
 
-A talk with a user: AgentRx tau-retail, tasks of even number. A relay among agents: the hand-crafted runs of Who&When and AgentRx whose question
-has an even digest. Agents that call tools: its generated runs, likewise. One request: the planted office logs of this project,
-for which no public labelled logs are known.
+A talk with a user: AgentRx tau-retail, tasks of even number. A relay among agents: the runs of Who&When and AgentRx that people
+wrote down, whose question has an even digest. Agents that call tools: Who&When's generated runs, likewise. One request: the planted
+office logs of this project, for which no public labelled logs are known.
 """
 
 
