@@ -14,13 +14,15 @@ from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.stats.limits import Limit, limit_gate
-from minions_evals_mcp.stats.paired import evidence
+from minions_evals_mcp.stats.paired import SIGNIFICANT
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 
 NAMED_SKIPPED = 3
+DECIDING = 6
+"""Fewer changed cases than this decide nothing, even if each got worse."""
 
 
 def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
@@ -151,16 +153,17 @@ def comparison_gate(summary: ComparisonSummary, *, literal: bool = False) -> Gat
         return "failed"
     if literal:
         return "failed" if dropped else "held"
-    against_noise = evidence(passes.lost, passes.gained)
-    if passes.lost > passes.gained and against_noise == "supported":
+    if passes.lost > passes.gained and passes.p_value <= SIGNIFICANT:  # by groups where cases share one
         return "failed"
-    return fall_gate(against_noise, better=passes.gained) if dropped and against_noise == "undecidable" else "held"
+    return "undecided" if dropped and passes.lost and not passes.gained else "held"
 
 
 def undecided_words(worse: JsonValue, cases: JsonValue) -> str:
     """Returns why a gate ends undecided, and what decides it."""
+    assert isinstance(worse, int)
+    too_few = "fewer than 6 changed cases" if worse < DECIDING else "cases of too few groups"
     return (
-        f"gate undecided: {worse} of {cases} cases got worse and none better, and fewer than 6 changed cases decide nothing."
+        f"gate undecided: {worse} of {cases} cases got worse and none better, and {too_few} decide nothing."
         f" Run more cases or more {argument('trials')}. {argument('literal')} fails the gate on the rule alone."
     )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from tests.cli.suites import answer, benchmark, record, suite
+from minions_evals_mcp.domain.tagged_values import obj
+from tests.cli.suites import answer, benchmark, record, suite, two_versions
 from tests.shared.cli.terminal import Json, Terminal
 
 GATE = ("run-benchmark", "b", "--fail-on-regression")
@@ -18,7 +19,8 @@ def plain(names: list[str], *, want: str = "green", edited: int = 0, rubric: str
         more: Json = {"description": "edited", "threshold": 0.5} if number < edited else {}
         checks: list[JsonValue] = [{"type": "icontains" if number < edited else "contains", "value": want}]
         measure: Json = {"rubricId": "r"} if rubric else {"assertions": checks, **more}
-        records.append(record(name, "test-case", **{"name": name, "inputs": {"q": name}, **measure}))
+        fields: Json = {"name": name, "inputs": {"q": name}, **measure}
+        records.append({"id": name, "type": "test-case", "fields": fields})
         records.append(answer(f"a/{name}", name, "green"))
     if rubric:
         records.append(record("r", "rubric", name="R", criteriaIds=["r/k"], passingThreshold=1))
@@ -87,3 +89,23 @@ def test_two_targets_that_take_turns_are_each_compared_with_their_own_last_run(a
     fell, held = at.run(*GATE, *two), at.run(*GATE, *one)
     assert (fell.code, held.code) == (1, 0)
     assert "another judge, rubric or target" in " ".join(held.out.split())
+
+
+def test_cases_of_one_group_decide_neither_gate(at: Terminal) -> None:
+    given = two_versions(range(10), (), cases=10)
+    records = given["minions"]
+    assert isinstance(records, list)
+    for one in records:
+        assert isinstance(one, dict)
+        if one["type"] == "test-case":
+            one["fields"] = {**obj(one["fields"]), "group": "g"}
+    at.run("import", at.file("s.json", given))
+    gate = "--fail-on-regression"
+    compared, _, ran = at.many(
+        ["compare", "b", "--from", "v1", "--to", "v2", gate],
+        [*GATE, "--prompt-version", "v1"],
+        [*GATE, "--prompt-version", "v2"],
+    )
+    assert (compared.code, ran.code) == (3, 3), "ten cases of one document are one"
+    for ended in (compared, ran):
+        assert "10 of 10 cases got worse and none better, and cases of too few groups decide nothing" in ended.err
