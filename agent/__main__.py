@@ -37,11 +37,11 @@ from minions_evals_mcp.store.database import open_store
 
 app = App(
     name="minions-eval-agent",
-    help="The EvalAgent: follows its skills on every message and event.",
+    help="The EvalAgent: runs its skills on every message and event.",
     help_format="plaintext",
 )
-Db = Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB, else in your data folder).")]
-AsJson = Annotated[bool, Parameter(name="--json", help="Answer in JSON, for programs.", negative="")]
+Db = Annotated[Path | None, Parameter(help="The store file (MINIONS_EVALS_DB, otherwise in your data folder).")]
+AsJson = Annotated[bool, Parameter(name="--json", help="Print the answer as JSON.", negative="")]
 DEFAULTS = Working()
 
 
@@ -102,7 +102,7 @@ def _payload(text: str) -> object:
     except OSError as error:
         raise BadInputError(f"--payload {text}: {error.strerror}.") from None
     except ValueError as error:
-        raise BadInputError(f"--payload: no JSON: {error}.") from None
+        raise BadInputError(f"--payload: not JSON: {error}.") from None
 
 
 async def _send(db: Path | None, text: str) -> tuple[Receipt, list[str]]:
@@ -113,7 +113,7 @@ async def _send(db: Path | None, text: str) -> tuple[Receipt, list[str]]:
 
 
 def _say_made(path: Path) -> None:
-    tell(f"Made a new store at {short_path(path)}.\n", aside=True)
+    tell(f"Created a new store at {short_path(path)}.\n", aside=True)
 
 
 @app.command

@@ -114,8 +114,8 @@ def bind(skills: Skills, folder: Path) -> dict[str, tuple[Doing, ...]]:
 
 def _unknown_trigger(own: OwnSkill, name: str) -> BadInputError:
     return BadInputError(
-        f"{own.path}:{line_of_triggers(own.path)}: nothing is called {name!r} that could start a skill.",
-        remedy=f"Known are {', '.join(STARTS_A_SKILL)}.",
+        f"{own.path}:{line_of_triggers(own.path)}: unknown trigger {name!r}.",
+        remedy=f"Known triggers: {', '.join(STARTS_A_SKILL)}.",
     )
 
 
@@ -128,5 +128,5 @@ def line_of_triggers(path: Path) -> int:
 def _unbound_trigger(skill: str, path: Path, name: str) -> BadInputError:
     return BadInputError(
         f"{path}:{line_of_triggers(path)}: the trigger {name!r} starts nothing in this skill.",
-        remedy=f"Known are {', '.join(ACTIONS[skill])}.",
+        remedy=f"Known triggers: {', '.join(ACTIONS[skill])}.",
     )

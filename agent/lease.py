@@ -58,7 +58,7 @@ def _locked(path: Path) -> FileLock:
 
 def _busy(who: str) -> BusyError:
     return BusyError(
-        f"an agent works on this store already: {who}.",
+        f"an agent is already working on this store: {who}.",
         remedy="`minions-eval-agent status` shows it. Stop it first, or let it do the work.",
     )
 

@@ -22,7 +22,7 @@ from minions_evals_mcp.store.events import OUTBOX_TYPES
 
 KINDS = ("message", *OUTBOX_TYPES)
 WHAT = "message or delivery"
-SHOW = "`minions-eval-agent status` shows the queue, `minions-evals outbox` what was told."
+SHOW = "`minions-eval-agent status` shows the queue, `minions-evals outbox` the notifications."
 
 
 def meant_letter(db: Db, reference: str) -> str:
@@ -30,7 +30,9 @@ def meant_letter(db: Db, reference: str) -> str:
     if reference == LATEST:
         newest = inbox.newest_sent(db, besides=OWN)
         if newest is None:
-            raise NotFoundError("message", reference, remedy="None was sent yet: `minions-eval-agent send --help`.")
+            raise NotFoundError(
+                "message", reference, remedy="None has been sent yet: `minions-eval-agent send --help`."
+            )
         return newest
     stands = inbox.message(db, reference) is not None or delivery.delivery(db, reference) is not None
     return reference if stands else id_begun(db, reference, *KINDS)
@@ -75,14 +77,14 @@ def _of_message(shown: Json) -> list[str]:
         *([f"next try: {shown['nextAt']}"] if "nextAt" in shown else []),
         *_block("asked", shown["payload"]),
         *(_block("result", shown["result"]) if shown["result"] is not None else []),
-        *(f"told {_way(row)}" for row in rows if isinstance(row, dict)),
+        *(f"notified {_way(row)}" for row in rows if isinstance(row, dict)),
         *_next(shown),
     ]
 
 
 def _of_delivery(shown: Json) -> list[str]:
     head = f"{shown['type']} {shown['id']} to {shown['addressee']}, queued {shown['createdAt']}: {shown['state']}"
-    again = [f"once it is mended: minions-eval-agent retry {shown['id']}"] if shown["state"] == "refused" else []
+    again = [f"after the fix: minions-eval-agent retry {shown['id']}"] if shown["state"] == "refused" else []
     return [*_headed(head, shown), f"key: {shown['key']}", *_block("says", shown["fields"]), *again]
 
 
@@ -110,6 +112,6 @@ def _way(row: Json) -> str:
 def _next(shown: Json) -> list[str]:
     run = shown["result"].get("runId") if isinstance(shown["result"], dict) else None
     if shown["state"] == "dead":
-        again = f"once that is mended: minions-eval-agent retry {shown['id']}"
+        again = f"after the fix: minions-eval-agent retry {shown['id']}"
         return ["correct its text and send it again" if shown["type"] == UNREADABLE else again]
     return [f"the run: minions-evals runs {run}"] if run else []

@@ -32,10 +32,10 @@ def retry(db: Db, reference: str, *, at: datetime) -> Revived:
         return _delivery(db, ident, at=at)
     if message.state != "dead":
         raise ConflictError(
-            f"the message {ident} is {message.state}, not dead.", remedy="Only dead letters are retried."
+            f"the message {ident} is {message.state}, not dead.", remedy="Only dead letters can be retried."
         )
     if message.type == UNREADABLE:
-        raise ConflictError(f"{ident} is no message.", remedy="Correct its text and send it again.")
+        raise ConflictError(f"{ident} is not a message.", remedy="Correct its text and send it again.")
     inbox.revive(db, ident, at=at)
     return Revived(ident, "message")
 
@@ -46,7 +46,7 @@ def _delivery(db: Db, ident: str, *, at: datetime) -> Revived:
         raise NotFoundError("dead letter or refused delivery", ident, remedy="`minions-eval-agent status` shows them.")
     if not delivery.revive(db, ident, at=at):
         raise ConflictError(
-            f"the delivery {ident} is {row.state}, not refused.", remedy="Only refused deliveries are retried."
+            f"the delivery {ident} is {row.state}, not refused.", remedy="Only refused deliveries can be retried."
         )
     return Revived(ident, "delivery")
 
@@ -56,5 +56,6 @@ def _newest_failed(db: Db) -> str:
         if failed:
             return failed[0].id
     raise ConflictError(
-        "nothing is dead or refused that could be tried again.", remedy="`minions-eval-agent status` shows what waits."
+        "no dead letter or refused delivery to retry.",
+        remedy="`minions-eval-agent status` shows the waiting outputs.",
     )

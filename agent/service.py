@@ -97,7 +97,8 @@ async def _listening(
 
     if until_quiet:
         raise BadInputError(
-            "--otlp is for run: drain ends when nothing is left to do.", remedy="Use minions-eval-agent run."
+            "--otlp works only with run, because drain ends when nothing is left to do.",
+            remedy="Use minions-eval-agent run.",
         )
     token = read_settings().http_token
     intake = TraceIntake(agent, judging)

@@ -37,18 +37,22 @@ MOST_WORKERS = 100
 class Working:
     """The options of `run` and `drain`."""
 
-    db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB, else in your data folder).")] = None
-    stdin: Annotated[bool, Parameter(help="Take messages as JSON lines from standard input.", negative="")] = False
-    watch: Annotated[Path | None, Parameter(help="Take every JSON file of that folder as a message.")] = None
+    db: Annotated[Path | None, Parameter(help="The store file (MINIONS_EVALS_DB, otherwise in your data folder).")] = (
+        None
+    )
+    stdin: Annotated[bool, Parameter(help="Read messages as JSON lines from standard input.", negative="")] = False
+    watch: Annotated[Path | None, Parameter(help="Read every JSON file in this folder as a message.")] = None
     deliver_to: Annotated[
         Path | None,
-        Parameter(help="Write what is told to others as JSON lines, a file each; else they pull the outbox."),
+        Parameter(
+            help="Write notifications as JSON lines, one file per addressee. Without this, addressees pull the outbox."
+        ),
     ] = None
     integrations: Annotated[
         Path | None,
         Parameter(
             name=("--integrations", "--neighbours"),
-            help="A TOML or YAML file that says who is notified and read, and how (docs/how-to/run-the-agent.md).",
+            help="A TOML or YAML file with the systems to notify and to read (docs/how-to/run-the-agent.md).",
         ),
     ] = None
     target: Annotated[
@@ -56,30 +60,32 @@ class Working:
     ] = None
     project: Annotated[
         Path | None,
-        Parameter(help="minions-evals.toml: store, judge, embedder and limits; its target, where that is a model."),
+        Parameter(help="minions-evals.toml: store, judge, embedder, limits, and its target if that is a model."),
     ] = None
-    judge_model: Annotated[str | None, Parameter(help="Who judges, as provider:model.")] = None
+    judge_model: Annotated[str | None, Parameter(help="Judge model, as provider:model.")] = None
     explain: Annotated[
         Literal["off", "llm"] | None,
-        Parameter(help="llm: ask the model why a case failed, where rules are not sure (MINIONS_EVALS_EXPLAIN; off)."),
+        Parameter(
+            help="llm: ask the model why a case failed if rules are unsure (MINIONS_EVALS_EXPLAIN, default off)."
+        ),
     ] = None
-    workers: Annotated[int, Parameter(help="So many topics are worked on at once.")] = 8
+    workers: Annotated[int, Parameter(help="Maximum number of topics handled in parallel.")] = 8
     otlp: Annotated[
         str | None,
         Parameter(
-            help="HOST:PORT for traces by OTLP/HTTP (127.0.0.1:4318; elsewhere MINIONS_EVALS_HTTP_TOKEN is needed)."
+            help="HOST:PORT to receive traces by OTLP/HTTP (127.0.0.1:4318). Other addresses need MINIONS_EVALS_HTTP_TOKEN."
         ),
     ] = None
-    otlp_rate: Annotated[float, Parameter(help="The share of traces that is taken in, by their id.")] = 1.0
-    otlp_daily: Annotated[int, Parameter(help="At most so many traces are taken in on one day (UTC).")] = 1000
+    otlp_rate: Annotated[float, Parameter(help="Share of traces to accept, chosen by id.")] = 1.0
+    otlp_daily: Annotated[int, Parameter(help="Maximum number of traces per day (UTC).")] = 1000
     otlp_rubric: Annotated[
-        str | None, Parameter(help="The rubric that judges each trace; else the cases that ask the same.")
+        str | None, Parameter(help="Rubric for every trace (default: the cases with the same inputs).")
     ] = None
     otlp_alert: Annotated[
-        float | None, Parameter(help="Tell somebody when the pass rate of the newest 50 traces falls below this (0–1).")
+        float | None, Parameter(help="Notify when the pass rate of the newest 50 traces drops below this (0–1).")
     ] = None
     retry_seconds: Annotated[
-        float, Parameter(help="The first wait after a failure; each next is four times as long.")
+        float, Parameter(help="First wait after a failure. Each further wait is four times as long.")
     ] = 2.0
 
     def rhythm(self) -> Rhythm:
@@ -96,9 +102,8 @@ class Working:
         options = [] if self.otlp is not None else judging.set_options()
         if options:
             raise BadInputError(
-                f"{' and '.join(options)} without --otlp: "
-                f"no trace comes in that {'it' if len(options) == 1 else 'they'} could be about.",
-                remedy="Add --otlp 127.0.0.1:4318, where exporters send their traces, or leave it out.",
+                f"{' and '.join(options)} {'needs' if len(options) == 1 else 'need'} --otlp, which receives traces.",
+                remedy="Add --otlp 127.0.0.1:4318, or leave it out.",
             )
         return judging
 

@@ -101,9 +101,9 @@ def in_words(state: Status) -> str:
     lines = [
         f"agent: {f'running as {state.holder}' if state.running else 'not running'}",
         *([f"CANNOT WRITE: {state.cannot_write}"] if state.cannot_write else []),
-        f"messages: {_counted(state.sent)}; the oldest that is pending waits for {state.lag_seconds:.0f} s",
+        f"messages: {_counted(state.sent)}; the oldest pending one has waited {state.lag_seconds:.0f} s",
         *([f"its own, for events and schedules: {_counted(own)}"] if any(own.values()) else []),
-        f"events not looked at yet: {state.events_behind}",
+        f"unprocessed events:  {state.events_behind}",
         *(
             f"source {source['source']} is down since {source['since']}: {_short(source['reason'])}"
             for source in state.sources_down
@@ -144,10 +144,10 @@ def _what_can_be_done(failed: list[Json]) -> list[str]:
     if not failed:
         return []
     unreadable = [letter.get("type") == UNREADABLE for letter in failed]
-    ways = ["again, once it is mended: minions-eval-agent retry ID"] if not all(unreadable) else []
-    ways += ["what is unreadable is sent again, corrected"] if any(unreadable) else []
+    ways = ["to retry after the fix: minions-eval-agent retry ID"] if not all(unreadable) else []
+    ways += ["send unreadable ones again, corrected"] if any(unreadable) else []
     return [
-        f"  whole: minions-eval-agent show ID; {'; '.join(ways)}; never: minions-eval-agent dismiss ID --reason WHY"
+        f"  details: minions-eval-agent show ID; {'; '.join(ways)}; to drop it: minions-eval-agent dismiss ID --reason WHY"
     ]
 
 

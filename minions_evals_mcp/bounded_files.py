@@ -23,8 +23,8 @@ def read_bytes(path: Path, *, most: int = MOST) -> bytes:
         content = file.read(most + 1)
     if len(content) > most:
         raise BadInputError(
-            f"{path} is larger than {most >> 20} MB, the most that is read whole.",
-            remedy="Split it, or write one record a line (.jsonl).",
+            f"{path} is larger than {most >> 20} MB, the limit for a file that is read whole.",
+            remedy="Split it, or write one record per line (.jsonl).",
         )
     return content
 
@@ -48,7 +48,7 @@ def read_lines(path: Path, *, longest: int = MOST) -> Iterator[str]:
 def _vet(path: Path, file: IO[bytes]) -> None:
     mode = os.fstat(file.fileno()).st_mode
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise BadInputError(f"{path} is a device, and no file to be read.", remedy="Name a file.")
+        raise BadInputError(f"{path} is a device, not a regular file.", remedy="Name a file.")
 
 
 def vet_no_store(out: Path) -> None:
@@ -61,4 +61,4 @@ def vet_no_store(out: Path) -> None:
     except OSError:  # writing says why not
         return
     if holds:
-        raise BadInputError(f"{out} holds a store, which is not overwritten.", remedy="Choose another name.")
+        raise BadInputError(f"{out} is a store, and a store is never overwritten.", remedy="Choose another name.")

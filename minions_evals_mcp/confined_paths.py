@@ -64,7 +64,7 @@ def copy_confined(source: Path, root: Path, folder: Path, place: PurePosixPath) 
                 raise
             raise BadInputError(
                 f"{place} cannot be written in the workspace: {error.strerror}.",
-                remedy="Give each file a place of its own that no link leads to.",
+                remedy="Give each file its own path, not reached through a link.",
             ) from None
 
 
@@ -116,7 +116,7 @@ def _checked_parent(folder: Path, path: PurePosixPath, *, make: bool) -> Path:
         if make:
             at.mkdir(0o700, exist_ok=True)
         if at.is_symlink() or not at.is_dir():
-            raise NotADirectoryError(20, "a part of it is a link or no folder", str(at))
+            raise NotADirectoryError(20, "a part of it is a link or not a folder", str(at))
     return at
 
 
@@ -168,5 +168,5 @@ def _in_the_way(place: PurePosixPath, error: OSError) -> Exception:
     if error.errno not in {*_IN_THE_WAY, errno.EPERM}:
         return error
     return BadInputError(
-        f"{place} cannot be changed: {error.strerror}.", remedy="Name a file that no link or file leads to."
+        f"{place} cannot be changed: {error.strerror}.", remedy="Name a file that is not reached through a link."
     )

@@ -81,11 +81,11 @@ def tell(program: str, error: Exception, *, as_json: bool) -> int:
     message, file = masked(f"{program}: {_reason(error)}"), _written(program, error)
     where = f"{file} has the details" if file else "no log file could be written"
     if as_json:
-        wire = {"code": "internal-error", "message": message, "remedy": f"{where}; what was committed is kept."}
+        wire = {"code": "internal-error", "message": message, "remedy": f"{where}. Committed data is safe."}
         sys.stdout.write(json.dumps({"error": wire}, ensure_ascii=False) + "\n")
         sys.stdout.flush()
     else:
-        sys.stderr.write(f"{message}; {where}; what was committed is kept.\n")
+        sys.stderr.write(f"{message}; {where}. Committed data is safe.\n")
     return EXIT_CODE
 
 
@@ -93,7 +93,7 @@ def run_out(error: BaseException | None) -> str:
     """Returns what the machine has run out of, where that is behind the error; else empty."""
     while error is not None:
         if isinstance(error, MemoryError):
-            return "there is no more memory"
+            return "out of memory"
         if isinstance(error, OSError) and error.errno in RUN_OUT:
             return RUN_OUT[error.errno]
         error = error.__cause__ or error.__context__
@@ -103,7 +103,7 @@ def run_out(error: BaseException | None) -> str:
 def _reason(error: Exception) -> str:
     lacking = run_out(error)
     reason = " ".join(str(error).split())[:LONGEST]
-    return lacking or f"it broke inside ({type(error).__name__}{': ' if reason else ''}{reason})"
+    return lacking or f"it crashed ({type(error).__name__}{': ' if reason else ''}{reason})"
 
 
 def _written(program: str, error: BaseException | None) -> Path | None:

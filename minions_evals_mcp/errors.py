@@ -121,7 +121,7 @@ class NotAllowedError(BadInputError):
 
     def __init__(self, name: str, role: str, needed: str) -> None:
         change = Next(
-            "people-role", {"name": name, "role": needed}, "changes it, which is up to the operator of the store"
+            "people-role", {"name": name, "role": needed}, "changes the role, which only the store's operator can do"
         )
         super().__init__(f"{name} is a {role} in this store, and this needs the role {needed}.", remedy=f"{change}.")
 
@@ -198,7 +198,7 @@ def legible(path: Path) -> Generator[None]:
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror or error}.", remedy="Check the path.") from None
     except UnicodeDecodeError as error:
-        raise InvalidRecordError(f"no UTF-8: {error.reason}", where=str(path)) from None
+        raise InvalidRecordError(f"not UTF-8: {error.reason}", where=str(path)) from None
 
 
 @contextmanager

@@ -53,11 +53,15 @@ def read_address(text: str, *, allowed_hosts: tuple[str, ...] = (), option: str 
     return NetworkAddress(host.strip("[]"), int(port), allowed_hosts)
 
 
+def listening_socket(host: str, port: int) -> socket.socket:
+    """The socket that listens there; raises `OSError` where nothing can."""
+    return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+
+
 def bound(address: NetworkAddress, *, option: str = "--http") -> socket.socket:
     """The listening socket; raises `BadInputError` where the address cannot be had."""
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
-        return socket.create_server((address.host, address.port), family=family)
+        return listening_socket(address.host, address.port)
     except OSError as error:
         raise BadInputError(
             f"cannot listen on {address.host}:{address.port}: {error.strerror or error}.",

@@ -23,6 +23,7 @@ from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.network_address import is_loopback
 
 NAME = "minions-evals.toml"
 PYPROJECT = "pyproject.toml"
@@ -107,7 +108,7 @@ class Endpoint(_Table):
     @property
     def is_local(self) -> bool:
         """Whether it is on this machine."""
-        return urlsplit(self.base_url or "").hostname in {"localhost", "127.0.0.1", "::1"}
+        return is_loopback(urlsplit(self.base_url or "").hostname or "")
 
 
 CLOUDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -207,7 +208,7 @@ class Project:
                 ) from None
             if not files:
                 raise BadInputError(
-                    f"{self.file}: suites: no file fits {pattern!r}.",
+                    f"{self.file}: suites: no file matches {pattern!r}.",
                     remedy="Paths are relative to the project file.",
                 )
             paths += [file for file in files if file not in paths]
@@ -292,12 +293,12 @@ def trusted_folders() -> tuple[Path, ...]:
     named = held.get("trusted-folders", [])
     if held.keys() - {"trusted-folders", "models"} or not isinstance(named, list):
         raise BadInputError(
-            f"{file}: it may hold trusted-folders and tables [models.NAME].",
+            f"{file}: only trusted-folders and [models.NAME] tables are allowed.",
             remedy='trusted-folders = ["/path/of/a/folder"]',
         )
     folders = [Path(str(one)).expanduser() for one in cast("list[object]", named)]
     if wrong := [folder for folder in folders if not folder.is_absolute()]:
-        raise BadInputError(f"{file}: trusted-folders: {wrong[0]} is not absolute.", remedy="Write whole paths.")
+        raise BadInputError(f"{file}: trusted-folders: {wrong[0]} is not absolute.", remedy="Write absolute paths.")
     return tuple(folders)
 
 
@@ -391,7 +392,7 @@ def _refusal(file: Path, error: ValidationError) -> BadInputError:
         for name in difflib.get_close_matches(key.replace("-", "_"), fields.model_fields, 1)
     ]
     hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
-    return BadInputError(f"{file}: there is no key {place!r}.", remedy=hint)
+    return BadInputError(f"{file}: unknown key {place!r}.", remedy=hint)
 
 
 def _env_keys(file: Path) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -9,7 +9,7 @@ from dataclasses import field
 from pathlib import Path
 
 from minions_evals_mcp import known_secrets
-from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access, name_endpoint
+from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, ProviderAccess, name_endpoint
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
@@ -52,7 +52,7 @@ class Settings:
     skills: Path | None = None
     concurrency: int = 16
     call_timeout_s: float = 60.0
-    providers: Mapping[str, Access] = field(default_factory=dict[str, Access])
+    providers: Mapping[str, ProviderAccess] = field(default_factory=dict[str, ProviderAccess])
     """Keys and addresses, by the provider's name; without an entry nothing is set."""
     embedder: str | None = None
     http_token: str | None = field(default=None, repr=False)
@@ -152,7 +152,7 @@ def first_set(names: Iterable[str], environment: Mapping[str, str] = os.environ)
 def use_env_file(file: Path, environment: MutableMapping[str, str] = os.environ) -> None:
     """Sets the variables of the file in place of those of the same names; raises `BadInputError` where there is no such file."""
     if not file.is_file():
-        raise BadInputError(f"there is no file {file}.", remedy="Name a file of lines such as NAME=VALUE.")
+        raise BadInputError(f"the file {file} does not exist.", remedy="Name a file with lines such as NAME=VALUE.")
     environment.update(written_down(file))
 
 
@@ -172,9 +172,9 @@ def named_variables(names: Iterable[str], environment: Mapping[str, str] = os.en
     return variables
 
 
-def _providers(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, Access]:
+def _providers(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, ProviderAccess]:
     read = {
-        name: Access(
+        name: ProviderAccess(
             environment.get(row.key_variable) or keys.get(row.key_variable),
             environment.get(row.url_variable) or ((row.url or None) if row.is_named else None),
         )
@@ -183,7 +183,7 @@ def _providers(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[
     for row in SERVICES:
         if row.account not in read:
             key = next((value for name in row.key_variables if (value := environment.get(name))), None)
-            read[row.account] = Access(key, environment.get(row.url_variable) or None)
+            read[row.account] = ProviderAccess(key, environment.get(row.url_variable) or None)
     return {name: access for name, access in read.items() if access != NO_ACCESS}
 
 
@@ -192,8 +192,8 @@ def _addresses(name: str, text: str | None) -> list[str]:
     for address in several:
         if not address.startswith(("http://", "https://")):
             raise BadInputError(
-                f"{PREFIX}{name} holds {address!r}, which is no web address.",
-                remedy="Write addresses with http:// or https://, with commas between them.",
+                f"{PREFIX}{name} contains {address!r}, which is not a web address.",
+                remedy="Write addresses with http:// or https://, separated by commas.",
             )
     return several
 

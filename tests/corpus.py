@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 
 CONFIGS = ("promptfooconfig",)
 ROWS = frozenset({".csv", ".tsv"})
-NOTES = ("Made a new store", "It is removed again")
+NOTES = ("Created a new store", "Removed the empty store")
 LIMIT_S = 120
 
 

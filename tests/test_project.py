@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.project import find_project
@@ -57,7 +57,7 @@ def test_the_environment_goes_before_the_file_and_the_file_before_the_default(tm
     assert "from-the-file" not in repr(project)
     said = read_settings({"MINIONS_EVALS_CONCURRENCY": "5", "ANTHROPIC_API_KEY": "mine"}, project)
     assert (said.db, said.judge_model, said.concurrency) == (tmp_path / "kept" / "a.db", "openai:m", 5)
-    assert said.providers == {"anthropic": Access("mine"), "openai": Access("from-the-file-0123456789")}
+    assert said.providers == {"anthropic": ProviderAccess("mine"), "openai": ProviderAccess("from-the-file-0123456789")}
     assert (said.call_timeout_s, said.embedder) == (60.0, "semantic")
 
 

@@ -96,7 +96,7 @@ def test_the_main_job_runs_as_it_is_written(project: Terminal) -> None:
         found = shell(project, line)
         assert found.code == 0, (line, found)
         assert [
-            told for told in found.err.splitlines() if not told.startswith(("running ", "Made a new store at "))
+            told for told in found.err.splitlines() if not told.startswith(("running ", "Created a new store at "))
         ] == [], (line, found)
     assert "Geography passed: 1 of 1 passed" in (project.folder / "geography.html").read_text("utf-8")
 

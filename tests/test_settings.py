@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minions_evals_mcp.domain.providers import PROVIDERS, Access
+from minions_evals_mcp.domain.providers import PROVIDERS, ProviderAccess
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.settings import KNOWN, PREFIX, Settings, read_settings
 
@@ -42,7 +42,11 @@ def test_every_variable_is_read() -> None:
         Path("/s"),
         7,
         1.5,
-        {"anthropic": Access("a", "http://a"), "openai": Access("o", "http://o"), "gemini": Access("g", "http://g")},
+        {
+            "anthropic": ProviderAccess("a", "http://a"),
+            "openai": ProviderAccess("o", "http://o"),
+            "gemini": ProviderAccess("g", "http://g"),
+        },
         "semantic",
         "t",
     )
@@ -75,7 +79,7 @@ def test_an_unknown_way_of_asking_the_judge_is_refused() -> None:
 
 
 def test_keys_never_show() -> None:
-    shown = repr(Settings(providers={name: Access("secret-1") for name in PROVIDERS}))
+    shown = repr(Settings(providers={name: ProviderAccess("secret-1") for name in PROVIDERS}))
     assert "secret" not in shown
 
 

@@ -15,7 +15,7 @@ import anyio
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, EvalMetric, TestRun
@@ -75,7 +75,7 @@ def config_in(folder: Path, *, model_url: str | None = None, concurrency: int = 
     if model_url is None:
         return config
     providers = ProviderSettings(
-        access={"anthropic": Access("key", model_url)}, attempts=2, retry_base_s=0.001, retry_cap_s=0.002
+        access={"anthropic": ProviderAccess("key", model_url)}, attempts=2, retry_base_s=0.001, retry_cap_s=0.002
     )
     return replace(config, providers=providers, judge_model="anthropic:fake-judge", call_timeout_s=HANG_S)
 

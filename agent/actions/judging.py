@@ -81,8 +81,8 @@ async def judge_agent_run(work: MessageWork) -> Json:
 def _why_unjudged(run: Record[AgentRun]) -> str:
     keys = ", ".join(run.fields.inputs) or "none"
     return (
-        f"no active case of {run.fields.agent_id}, or of no agent in particular, has just its inputs (keys: {keys}; `minions-evals show"
-        f" {run.id}`): save one, or have a rubric judge every trace with --otlp-rubric"
+        f"no active case of {run.fields.agent_id}, or without an agent, has exactly its inputs (keys: {keys}; `minions-evals show"
+        f" {run.id}`): save one, or judge every trace by a rubric with --otlp-rubric"
     )
 
 

@@ -78,7 +78,7 @@ def arguments_of(text: str) -> Json:
     try:
         return _OBJECT.validate_json(text or "{}")
     except ValidationError:
-        raise BadInputError("the arguments are no JSON object.") from None
+        raise BadInputError("the arguments are not a JSON object.") from None
 
 
 def payload_of(verb: str, arguments: Json, bearings: Bearings) -> Json:
@@ -100,7 +100,7 @@ def payload_of(verb: str, arguments: Json, bearings: Bearings) -> Json:
 
 def _decided_by_a_model(arguments: Json, bearings: Bearings) -> Json:
     if arguments.get("decidedByType", "agent") != "agent" or arguments.get("overrideReason") is not None:
-        raise RuleError("HR2", "a model is no person, and overrides nothing.", remedy="Leave overrideReason out.")
+        raise RuleError("HR2", "only a person can override, and this is a model.", remedy="Leave overrideReason out.")
     return {**arguments, "decidedBy": str(bearings.model), "decidedByType": "agent"}
 
 

@@ -37,7 +37,7 @@ async def start_skill(skill: OwnSkill, work: MessageWork) -> Json:
     """A trigger of a skill of one's own: it becomes a message of its own, so that its steps hold up nothing else."""
     came = work.message
     if await work.engine.store.read(partial(_is_of_a_step, message=came)):
-        return {"skill": skill.name, "skipped": "what a step of an instruction set off starts no skill"}
+        return {"skill": skill.name, "skipped": "events caused by an instruction start no skill"}
     due = payloads.SkillDue(skill=skill.name, message_id=came.id, message_type=came.type, message=came.payload)
     ident = f"skill:{text_digest(f'{skill.name} {came.id}')}"
     topic = payloads.topic_of(payloads.OWN[SKILL_DUE], due, ident)
@@ -52,7 +52,7 @@ async def follow_skill(skills: Mapping[str, OwnSkill], doing: MessageWork) -> Js
     skill = skills.get(due.skill)
     if skill is None:
         raise UnsupportedError(
-            f"the skill {due.skill!r} is not in the folder any more.", remedy="Put it back, or leave it."
+            f"the skill {due.skill!r} is no longer in the folder.", remedy="Restore it, or ignore this."
         )
     limits, bounds = skill.limits, doing.bounds
     within = InstructionBounds(
@@ -76,7 +76,7 @@ def _work(work: MessageWork, bounds: InstructionBounds) -> InstructionWork:
     model = work.engine.judge_model()
     if model is None:
         raise UnsupportedError(
-            "an instruction needs a model, and none is set up.",
+            "an instruction needs a model, and none is configured.",
             remedy="Set ANTHROPIC_API_KEY, or --judge-model with its key.",
         )
     return InstructionWork(work, model, bounds, anyio.current_time() + bounds.seconds)
@@ -130,7 +130,7 @@ async def _wait_for(work: InstructionWork, message: Message) -> None:
         with anyio.fail_after(max(0.0, work.until - anyio.current_time())):
             ended = await work.asked.loop.settled(message, of=work.asked.message)
     except TimeoutError:
-        raise StoppedError(f"the instruction is not carried out after {work.bounds.seconds:g} s.") from None
+        raise StoppedError(f"the instruction was not finished after {work.bounds.seconds:g} s.") from None
     verb = str(ended.payload.get("verb", "")) if ended.type == UNREADABLE else ended.type
     result = f"done: {json.dumps(ended.result)}" if ended.state == "done" else f"refused: {ended.reason}"
     work.made.append({"messageId": ended.id, "verb": verb, "state": ended.state})

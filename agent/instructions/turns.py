@@ -76,7 +76,7 @@ class InstructionWork:
             else f"{self.bounds.seconds:g} s" if seconds <= 0 else ""
         )  # fmt: skip
         if over:
-            raise StoppedError(f"the instruction is not carried out after {over}.", remedy="Ask for less at a time.")
+            raise StoppedError(f"the instruction was not finished after {over}.", remedy="Ask for less at a time.")
         return Bearings(self.asked.by(None), self.model, self.bounds.cost_usd - self.cost_usd, seconds)
 
     def note(self, step_line: str, result: str) -> None:

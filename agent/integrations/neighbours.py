@@ -82,7 +82,7 @@ async def _greet(line: McpLine, wanted: set[str]) -> None:
     try:
         there = await line.tools()
     except InstrumentError as error:
-        log.warning("integration-down", server=line.name, reason=str(error), hint="It is tried again at each delivery.")
+        log.warning("integration-down", server=line.name, reason=str(error), hint="It is retried at each delivery.")
         return
     for tool in sorted(wanted - there):
         near = get_close_matches(tool, there, 1)
@@ -108,7 +108,7 @@ def delivery_folder(path: Path) -> JsonLinesFolder:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInputError(
-            f"{path}: no folder can be made there: {error.strerror}.", remedy="Name one that can be written to."
+            f"{path}: cannot create a folder there: {error.strerror}.", remedy="Name a writable folder."
         ) from None
     return JsonLinesFolder(path)
 

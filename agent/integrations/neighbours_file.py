@@ -37,7 +37,7 @@ class _Tool(Value):
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         if (self.server is None) != (self.tool is None) or (self.arguments is not None and self.tool is None):
-            raise ValueError("tool: server and tool go together, arguments with them")
+            raise ValueError("tool: server and tool need each other, and arguments need both")
         return self
 
 
@@ -53,7 +53,7 @@ def _unknown_name(value: JsonValue) -> str | None:
                 return None
             near = get_close_matches(name, known, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f": there are {', '.join(sorted(known))}"
-            return f"{value} stands for nothing that is told{hint}"
+            return f"{value} has no value here{hint}"
         case _:
             return None
 
@@ -85,7 +85,7 @@ class SourceReading(_Tool):
     @model_validator(mode="after")
     def _from_one_place(self) -> Self:
         if (self.tool is None) == (self.path is None):
-            raise ValueError("path: give it, or server with tool, not both")
+            raise ValueError("path: give path, or server with tool, not both")
         return self
 
 
@@ -102,7 +102,7 @@ class NeighboursFile(Value):
         for place, ways in (("tell", self.tell), ("read", self.read)):
             for name, way in ways.items():
                 if way.server is not None and way.server not in self.servers:
-                    raise ValueError(f"{place}.{name}.server: there is no server {way.server!r} in the file")
+                    raise ValueError(f"{place}.{name}.server: the file has no server {way.server!r}")
         return self
 
     def listed(self) -> list[Json]:
@@ -128,8 +128,8 @@ class NeighboursFile(Value):
             program = server.run[0]
             if shutil.which(str(Path(server.folder or "", program)) if os.sep in program else program) is None:
                 raise BadInputError(
-                    f"{path}: servers.{name}.run: there is no program {program!r}.",
-                    remedy="Install it, or give its whole path.",
+                    f"{path}: servers.{name}.run: program {program!r} not found.",
+                    remedy="Install it, or give its full path.",
                 )
 
     def variables(self) -> list[str]:
@@ -156,7 +156,7 @@ def read_neighbours(path: Path) -> NeighboursFile:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"--integrations {path} cannot be read: {error}.") from None
     except ValueError as error:  # no TOML, or a number of too many digits
-        raise InvalidRecordError(f"no TOML: {error}", where=str(path)) from None
+        raise InvalidRecordError(f"not TOML: {error}", where=str(path)) from None
     try:
         return NeighboursFile.model_validate_json(to_json(document or {}, fallback=str))
     except ValidationError as error:

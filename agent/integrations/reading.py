@@ -30,9 +30,7 @@ UNFINISHED = ("running", "pending-approval")
 BRIEFLY_S = 0.5
 LONGEST_WAIT_S = 300.0
 """A source that stays down is asked again after so long at the most."""
-TAKEN = (
-    f"only {AgentRun.slug} and {PromptVersion.slug} records, relations between these, traces and trajectories are read"
-)
+TAKEN = f"only {AgentRun.slug} and {PromptVersion.slug} records, relations between these, traces and trajectories can be read"
 
 
 class Reader:

@@ -14,10 +14,10 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs import otlp_endpoint
-from minions_evals_mcp.interop.logs.otlp_endpoint import Take, listening_socket
+from minions_evals_mcp.interop.logs.otlp_endpoint import Take
 from minions_evals_mcp.interop.logs.otlp_requests import Rejected, Signal
 from minions_evals_mcp.interop.spans import spans_of
-from minions_evals_mcp.network_address import is_loopback
+from minions_evals_mcp.network_address import is_loopback, listening_socket
 from minions_evals_mcp.operations.views.metrics import CONTENT_TYPE, PATH, metrics_text
 from minions_evals_mcp.sessions.telemetry import events_of
 
@@ -30,11 +30,11 @@ def bound(address: str, token: str | None) -> socket.socket:
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     if not host or not port.isdecimal() or int(port) > 65_535:
-        raise BadInputError(f"--otlp {address}: it has the form HOST:PORT.", remedy=f"The usual one is {DEFAULT}.")
+        raise BadInputError(f"--otlp {address}: expected HOST:PORT.", remedy=f"For example: {DEFAULT}.")
     if not is_loopback(host) and (token is None or len(token) < SHORTEST_TOKEN):
         raise BadInputError(
-            f"--otlp {address} stands open to a network.",
-            remedy=f"Set MINIONS_EVALS_HTTP_TOKEN, {SHORTEST_TOKEN} characters or more, which exporters send as a bearer token.",
+            f"--otlp {address} is reachable over the network.",
+            remedy=f"Set MINIONS_EVALS_HTTP_TOKEN, {SHORTEST_TOKEN} characters or more. Exporters send it as a bearer token.",
         )
     try:
         return listening_socket(host, int(port))
@@ -62,11 +62,11 @@ def _metrics_route(intake: TraceIntake, token: str | None) -> Route:
 
     async def metrics(request: Request) -> Response:
         if token is not None and not otlp_endpoint.brings(request, token):
-            return PlainTextResponse("A bearer token that is known is needed.", 401)
+            return PlainTextResponse("A valid bearer token is required.", 401)
         if token is None and not is_loopback(request.url.hostname or ""):  # a page that points its name at this machine
-            return PlainTextResponse("This address answers under its own name only.", 421)
+            return PlainTextResponse("This server answers only to its own host name.", 421)
         if "origin" in request.headers:
-            return PlainTextResponse("Requests of web pages are not taken.", 403)
+            return PlainTextResponse("Requests from web pages are refused.", 403)
         return Response(await metrics_text(intake.engine), media_type=CONTENT_TYPE)
 
     return Route(PATH, metrics, methods=["GET"])
@@ -82,4 +82,4 @@ async def _no_metrics(document: Json) -> Rejected:
         for kind in obj(metric).values()
         if isinstance(kind, dict)
     )
-    return Rejected(points, "metrics are not read: they hold no output to judge")
+    return Rejected(points, "metrics are not read: they have no output to judge")

@@ -239,7 +239,7 @@ class TraceIntake:
             return
         seen = fall.seen
         words = (
-            f"The pass rate of production traces fell from {seen.before:.1%} to {seen.after:.1%}. Most likely it began"
+            f"The pass rate of production traces dropped from {seen.before:.1%} to {seen.after:.1%}. Most likely it began"
             f" {seen.seen_at - seen.began_at} verdicts ago."
         )
         figures: Json = {"before": seen.before, "after": seen.after, "verdicts": seen.seen_at - seen.began_at}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from minions_evals_mcp.domain.speaker import EDITOR, Role
 from minions_evals_mcp.operations.table import TABLE, Offer, Operation
 
 Store = Literal["", "reads", "writes"]
@@ -33,7 +34,7 @@ class Access:
     agreed: tuple[str, ...] = ()
 
 
-_NAMED = "the file that is named"
+_NAMED = "the named file"
 _LOCAL = "its own address, on loopback unless `--http` names another"
 OWN: Mapping[str, Access] = {
     "demo": Access("writes"),
@@ -66,6 +67,8 @@ OWN: Mapping[str, Access] = {
     "prompt use": Access("writes"),
     "prompt take": Access("writes"),
     "people add": Access("writes"),
+    "people assign": Access("writes"),
+    "people role": Access("writes"),
     "people remove": Access("writes"),
     "run": Access("writes", agreed=(TARGET, JUDGE, CONFIG)),
     "eval": Access("writes", "the files named by `-o`", agreed=(CONFIG, TARGET, JUDGE)),
@@ -90,8 +93,27 @@ def access_of(command: str) -> Access:
     """What the command does: its own row, else what follows from its operation, else it reads the store and nothing more."""
     if command in OWN:
         return OWN[command]
-    operation = next((row for row in TABLE.values() if isinstance(row.cli, Offer) and row.cli.name == command), None)
+    operation = _operation(command)
     return Access() if operation is None else _of_operation(operation)
+
+
+OWN_NEEDS: Mapping[str, Role] = {
+    **dict.fromkeys(("judge", "submit", "label"), "judge"),
+    **dict.fromkeys(("agreement", "view"), "viewer"),
+}
+"""Roles of commands that write, and of which no row of the operations table says what they need."""
+
+
+def needs_of(command: str) -> Role:
+    """The role that a person needs for the command: its operation's, else an editor's where it writes, else a viewer's."""
+    operation = _operation(command)
+    if operation is not None:
+        return operation.needs
+    return OWN_NEEDS.get(command, EDITOR if access_of(command).store == "writes" else "viewer")
+
+
+def _operation(command: str) -> Operation | None:
+    return next((row for row in TABLE.values() if isinstance(row.cli, Offer) and row.cli.name == command), None)
 
 
 def _of_operation(operation: Operation) -> Access:

@@ -31,7 +31,7 @@ def main() -> None:
     except EvalsError as error:
         sys.exit(tell_error(error, as_json="--json" in arguments))
     except KeyboardInterrupt:
-        tell(f"Interrupted: what was judged is kept; {going_on(arguments)}\n", aside=True)
+        tell(f"Interrupted. Progress is saved.  {going_on(arguments)}\n", aside=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone: nobody is left to tell
@@ -40,7 +40,7 @@ def main() -> None:
         if error.errno != errno.ENAMETOOLONG:
             raise
         named = f"{str(error.filename)[:SHOWN]}…"
-        refused = BadInputError(f"{named} is too long for the name of a file.", remedy="Name a file that is there.")
+        refused = BadInputError(f"{named} is too long for a file name.", remedy="Name an existing file.")
         sys.exit(tell_error(refused, as_json="--json" in arguments))
     sys.exit(code if isinstance(code, int) else 0)
 

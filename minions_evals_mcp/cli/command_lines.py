@@ -6,31 +6,21 @@ from difflib import get_close_matches
 
 from cyclopts import App, CoercionError, CycloptsError, Group, MissingArgumentError, UnknownOptionError
 
-from minions_evals_mcp.cli.commands import ABOUT, COMMANDS, GROUP_OF, NOUNS, ORDER, SHOWN
+from minions_evals_mcp.cli.commands import ABOUT, COMMAND, COMMANDS, GROUP_OF, NOUNS, ORDER, SHOWN, command_named
 from minions_evals_mcp.cli.helping import Help
+from minions_evals_mcp.cli.other_tools import command_of_another_tool, eval_option_of_promptfoo
 from minions_evals_mcp.errors import BadInputError
 
-OF_PROMPTFOO = {
-    **dict.fromkeys(("-a", "--assertions", "--model-outputs"), "Write the checks and outputs into the config's tests."),
-    **dict.fromkeys(("--filter-providers", "--filter-targets"), "Name the providers to ask: --provider, once for each."),
-    **dict.fromkeys(("--filter-errors-only",), "Run the same command again: outputs that failed to be made are asked for again."),
-    **dict.fromkeys(("--filter-metadata", "--filter-sample"), "Use --filter-pattern or --filter-first-n."),
-    **dict.fromkeys(("-w", "--watch"), "Run the command again after an edit: what did not change comes from the cache."),
-    **dict.fromkeys(("--delay",), "Set it in the config: evaluateOptions: {delay: MILLISECONDS}."),
-    **dict.fromkeys(("--prompt-prefix", "--prompt-suffix"), "Set it in the config: defaultTest: {options: {prefix: …, suffix: …}}."),
-    **dict.fromkeys(("--suggest-prompts", "--vars", "-v"), "Write the prompts and the tests into the config."),
-    **dict.fromkeys(("--description",), "Set it in the config: description."),
-    **dict.fromkeys(("--resume", "--retry-errors"), "Run the same command again: it resumes where it stopped."),
-    **dict.fromkeys(("--share", "--remote", "--no-share", "--no-write"), "Leave it out: results stay in the store on this machine."),
-    **dict.fromkeys(("--table", "--no-table", "--table-cell-max-length", "--no-progress-bar"), "Leave it out: -q shows no progress."),
-}  # fmt: skip
-"""What is done here instead of an option of `promptfoo eval` that is not here."""
 GROUPS = {title: Group(title, sort_key=place) for place, title in enumerate(SHOWN)}
 
 
 def carried_out(arguments: list[str]) -> object:
     """Returns what the command that is asked for returned; raises `BadInputError` where the line does not fit."""
+    theirs = command_of_another_tool(arguments)
+    if theirs is not None:
+        raise theirs
     try:
+        COMMAND.set(command_named(arguments))
         return build(arguments)(arguments, result_action="return_value", exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise _usage(error, arguments) from None
@@ -110,7 +100,9 @@ def _usage(error: CycloptsError, arguments: list[str]) -> BadInputError:
         )
     form = f"{' '.join(('minions-evals', *words))} --help shows the form."
     if isinstance(error, UnknownOptionError) and words == ["eval"]:
-        form = OF_PROMPTFOO.get(error.token.keyword or error.token.value, form)
+        theirs = eval_option_of_promptfoo(error.token.keyword or error.token.value)
+        if theirs is not None:
+            return theirs
     if isinstance(error, MissingArgumentError) and error.argument is not None and not error.argument.tokens:
         option = error.argument.name
         if option.startswith("--"):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-ABOUT = "A memory of quality for fleets of LLM agents. Start with: minions-evals demo"
+from collections.abc import Sequence
+from contextvars import ContextVar
+
+ABOUT = "Quality records for fleets of LLM agents. Start with: minions-evals demo"
 COMMANDS = {
-    "demo": ("start.demo:demo", "See it work: a regression is caught. No key, no network."),
-    "init": ("start.starting:init", "Write a small suite and a project file; they run at once."),
-    "import": ("keep.suites:import_", "Import records from suite files or tables of your own."),
+    "demo": ("start.demo:demo", "Show how a regression is caught. Needs no key and no network."),
+    "init": ("start.starting:init", "Write a small suite and a project file that run as they are."),
+    "import": ("keep.suites:import_", "Import records from suite files or your own tables."),
     "export": ("keep.suites:export", "Write records as JSON lines."),
     "list": ("keep.suites:list_", "List the records of one type."),
-    "show": ("keep.suites:show", "Show one record and what it is linked to."),
+    "show": ("keep.suites:show", "Show one record and the records it links to."),
     "add": ("keep.definitions:add", "Make a test case or version of a prompt, or a branch of a case."),
     "set": ("keep.definitions:set_", "Change fields of a test case or of a branch."),
     "delete": ("keep.suites:delete", "Hide a record and keep its content (forget erases it)."),
     "forget": ("keep.forgetting:forget", "Erase content: a person's, a record's, or what is old."),
-    "run": ("run.project_run:run_", "Run the project, or the benchmark or test case of that id."),
+    "run": ("run.project_run:run_", "Run the project, or one benchmark or test case."),
     "run-test-case": ("run.running:run_test_case", "Judge one output of one test case."),
     "batch-run-tests": (
         "run.batches:batch_run_tests",
@@ -166,3 +169,18 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     ),
 }
 """Nouns with their verbs; every verb of the first three is a command of its own as well."""
+
+
+COMMAND: ContextVar[str] = ContextVar("COMMAND", default="")
+"""The command that is carried out, as `command_named` says it."""
+
+
+def command_named(arguments: Sequence[str]) -> str:
+    """The command of a command line, by its own name or with its noun; empty where it begins with none."""
+    first, verb = (*arguments[:2], "", "")[:2]
+    if first not in NOUNS:
+        return first if first in COMMANDS else ""
+    target = NOUNS[first][1].get(verb)
+    if target is None:
+        return ""
+    return verb if COMMANDS.get(verb, ("", ""))[0] == target[0] else f"{first} {verb}"

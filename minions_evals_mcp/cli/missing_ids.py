@@ -66,7 +66,7 @@ def missing_id(words: list[str], arguments: list[str]) -> BadInputError | None:
     )
 
 
-_FIRST = "`minions-evals run` makes a run, `minions-evals init` a first suite."
+_FIRST = "`minions-evals run` creates a run. `minions-evals init` creates a first suite."
 
 
 async def _known(kind: str, is_pair: bool, common: Common) -> tuple[list[str], list[str]]:

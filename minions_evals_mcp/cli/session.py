@@ -42,7 +42,7 @@ class Common:
     """The options of every command."""
 
     db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB, else in your data folder).")] = None
-    json: Annotated[bool, Parameter(help="Answer in JSON, for programs.", negative="")] = False
+    json: Annotated[bool, Parameter(help="Print the answer as JSON.", negative="")] = False
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], help="Show no progress.", negative="")] = False
     read_only: Annotated[bool, Parameter(help="Change nothing. A store that is missing is an error.", negative="")] = (
         False
@@ -101,9 +101,10 @@ async def session(
     `agrees`: the operator agrees on the command line to what worlds start. Where the command fails before anything was kept, the
     new store goes again.
     """
+    settings = settings_here()
     config = engine_config(
         common,
-        settings_here(),
+        settings,
         judge_model=judge_model,
         concurrency=concurrency,
         embedder=embedder,
@@ -118,9 +119,11 @@ async def session(
     try:
         async with open_engine(config) as engine:
             if is_new and not common.quiet:
-                tell(f"Made a new store at {short_path(config.db)}.\n{_earlier_words(config.db)}", aside=True)
+                tell(f"Created a new store at {short_path(config.db)}.\n{_earlier_words(config.db)}", aside=True)
             try:
                 with ungrouped():
+                    if settings.person_token is not None:
+                        await _require_role(engine, settings.person_token)
                     yield engine
             except NotFoundError as error:
                 raise await with_near_ids(engine, error) from None
@@ -130,14 +133,18 @@ async def session(
         raise
 
 
+async def _require_role(engine: Engine, token: str) -> None:
+    from minions_evals_mcp.cli.speaking import require_role_of_token  # noqa: PLC0415  the operations, which few commands need
+
+    await require_role_of_token(engine, token)
+
+
 def _earlier_words(store: Path) -> str:
     """Where the user's earlier runs are, told when a project's store is begun."""
     before = left_behind(store)
     if before is None:
         return ""
-    return (
-        f"  Runs of all your projects from before are in {short_path(before)}: --db {short_path(before)} reads them.\n"
-    )
+    return f"  Earlier runs of all your projects are in {short_path(before)}. To read them: --db {short_path(before)}\n"
 
 
 def missing_store(path: Path, *, is_default: bool) -> StoreError:
@@ -150,11 +157,13 @@ def missing_store(path: Path, *, is_default: bool) -> StoreError:
     elif is_default:
         before = left_behind(path)
         earlier = f" Earlier runs are in {short_path(before)}: --db {short_path(before)}." if before else ""
-        remedy = "The first run makes it: minions-evals demo shows one, minions-evals init begins your own." + earlier
+        remedy = (
+            "The first run creates it. Try minions-evals demo, or start your own with minions-evals init." + earlier
+        )
     else:
         remedy = (
             "See --db, MINIONS_EVALS_DB and `store` of the project file. `import`, `eval`, `run`, `add`, `lift` and"
-            " `suite from-prompt` begin a new one."
+            " `suite from-prompt` create a new one."
         )
     return StoreError(f"there is no store at {path}.", remedy=remedy)
 

@@ -60,10 +60,10 @@ def going_on(arguments: Sequence[str]) -> str:
     """How an interrupted command goes on: the command itself, under the key of the run that it began."""
     has_key = any(word == "--key" or word.startswith("--key=") for word in arguments)
     if has_key or not UNDER_WAY:
-        how = "" if has_key else " with --key (`minions-evals runs latest` tells it)"
-        return as_typed(f"the same command{how} goes on.")
+        how = "" if has_key else " with --key (`minions-evals runs latest` shows it)"
+        return as_typed(f"The same command{how} resumes the run.")
     step = Next("run", {"key": UNDER_WAY[-1]})
-    return f"resume with: {Terminal(typed=tuple(arguments)).call(step)}"
+    return f"Resume with: {Terminal(typed=tuple(arguments)).call(step)}"
 
 
 def _folded(text: str) -> str:

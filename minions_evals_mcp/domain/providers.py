@@ -142,11 +142,11 @@ def with_embeddings() -> tuple[ModelProvider, ...]:
 
 
 @frozen_type
-class Access:
+class ProviderAccess:
     """A provider's key and address as somebody set them; None: no key, the provider's own address."""
 
     api_key: str | None = field(default=None, repr=False)
     base_url: str | None = None
 
 
-NO_ACCESS = Access()
+NO_ACCESS = ProviderAccess()

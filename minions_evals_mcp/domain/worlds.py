@@ -163,7 +163,7 @@ class FolderState(Value):
 
 FaultKind = Literal["timeout", "protocol-error", "tool-error", "empty", "truncated", "stale", "slow", "duplicate"]
 LOST: frozenset[FaultKind] = frozenset({"timeout", "protocol-error", "tool-error"})
-"""Faults by which the call is not carried out."""
+"""Faults by which the call is not supported."""
 Handling = Literal["recovered", "reported-honestly", "gave-up", "made-it-up"]
 AttackKind = Literal["override", "authority", "exfiltration", "forged-turn", "pretext", "hidden"]
 ATTACK_KINDS: tuple[AttackKind, ...] = ("override", "authority", "exfiltration", "forged-turn", "pretext", "hidden")

@@ -62,9 +62,9 @@ def resume_of(
 def how_to_resume(job: Job, reason: str, max_cost_usd: float | None) -> str:
     """How a stopped run is resumed, with twice its cost cap where that stopped it."""
     if HIGHER not in reason or max_cost_usd is None:
-        return f"What was judged is kept: {resume_step(job)}."
-    again = resume_step(job, "resumes it under twice the cost cap", max_cost_usd=2 * max_cost_usd)
-    return f"What was judged is kept: {again}. Without the key all of it is made again."
+        return f"Progress is saved: {resume_step(job)}."
+    again = resume_step(job, "resumes it with twice the cost cap", max_cost_usd=2 * max_cost_usd)
+    return f"Progress is saved: {again}. Without the key, everything is run again."
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def resumed_as(whole: Next) -> Generator[None]:
         yield
     except (StoppedError, InstrumentError) as error:
         checked = "" if isinstance(error, StoppedError) else f" {WORKS}."
-        raise type(error)(error.message_text, remedy=f"What was judged is kept: {whole}.{checked}") from error
+        raise type(error)(error.message_text, remedy=f"Progress is saved: {whole}.{checked}") from error
 
 
 def _asked(

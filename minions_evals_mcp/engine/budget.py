@@ -26,7 +26,7 @@ UNANSWERED = "unansweredCalls"
 SLACK = 1e-9
 """Sums of dollars are as exact as floats: this much over a cap is not over it."""
 
-HIGHER = "a higher one goes on"
+HIGHER = "a higher cap resumes it"
 """What a run that a cost cap stopped says of its cap: under the same one it would stop again."""
 
 
@@ -139,7 +139,7 @@ class Budget:
         return self._exceeds((own.in_flight + 1) * own.dearest - SLACK if own.dearest else SLACK)
 
     def _own_reason(self) -> str:
-        spent = f"${self.earlier_usd + self.spent_usd:.4f} spent, by what the target says that its outputs cost"
+        spent = f"${self.earlier_usd + self.spent_usd:.4f} spent, as reported by the target"
         return f"the next output might exceed the cost cap of ${self.max_cost_usd:g} ({spent}); {HIGHER}"
 
     def take_up(self, spent: Mapping[str, float]) -> None:

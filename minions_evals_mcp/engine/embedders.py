@@ -40,7 +40,7 @@ def vet_embedder(name: str) -> None:
     """Raises `UnsupportedError` for a name that stands for no embedder."""
     if name not in {WORDLLAMA, SEMANTIC} and name.partition(":")[0] not in {row.name for row in with_embeddings()}:
         remedy = f"Use {WORDLLAMA}, {SEMANTIC} or one of {examples(with_embeddings())}."
-        raise UnsupportedError(f"the embedder {name!r} is not known.", remedy=remedy)
+        raise UnsupportedError(f"unknown embedder {name!r}.", remedy=remedy)
 
 
 def model_embedder(ref: ModelRef, client: ModelClient, *, deadline_s: float) -> Embedder:

@@ -60,7 +60,7 @@ def _vet_alike(stored: Job, new: Job) -> None:
         if names:
             raise ConflictError(
                 f"the key {stored.key!r} belongs to the run {stored.id} with {difference}: {', '.join(names)} differ.",
-                remedy=f"{resume_step(stored)} as it was asked for. Or use another {argument('key')}.",
+                remedy=f"{resume_step(stored)} with the same arguments. Or use another {argument('key')}.",
             )
 
 
@@ -78,7 +78,7 @@ async def working_on(engine: Engine, job: Job) -> AsyncGenerator[None]:
     except Timeout:
         raise BusyError(
             f"the run {job.id} is being worked on by another process.",
-            remedy=f"Wait for it: {Next('show-run', {'run_id': job.id}, 'shows how far it is')}.",
+            remedy=f"Wait for it: {Next('show-run', {'run_id': job.id}, 'shows its progress')}.",
         ) from None
     try:
         yield
@@ -104,7 +104,7 @@ def with_gone(engine: Engine, job: Job) -> Job:
         FileLock(path, thread_local=False).acquire(timeout=0).lock.release()
     except (Timeout, OSError):
         return job
-    return replace(job, reason="its process is gone")
+    return replace(job, reason="its process has ended")
 
 
 async def set_state(engine: Engine, job: Job, state: JobState, *, reason: str = "") -> None:
@@ -162,7 +162,9 @@ def _meant(db: Db, run_id: str) -> Job | None:
         return next(iter(jobs.jobs(db, limit=1)), None)
     begun = run_lines.ids_beginning(db, run_id) if len(run_id) >= SHORTEST else []
     if len(begun) > 1:
-        raise BadInputError(f"{run_id} begins the ids of several runs: {', '.join(begun)}.", remedy="Give more of it.")
+        raise BadInputError(
+            f"{run_id} is the beginning of several run ids: {', '.join(begun)}.", remedy="Give more characters."
+        )
     return jobs.job(db, begun[0]) if begun else None
 
 
@@ -196,7 +198,7 @@ async def find_benchmark_run(engine: Engine, ident: str) -> str:
         if job is not None:
             why = f": {job.reason}" if job.reason else ""
             raise BadInputError(
-                f"the run {ident} came to no figures of a benchmark ({job.state}){why}.",
+                f"the run {ident} has no benchmark results ({job.state}){why}.",
                 remedy=f"{Next('show-run', {'run_id': ident}, 'shows it')}.",
             )
         raise NotFoundError("benchmark-run", ident, remedy=f"{Next('runs', reason='lists the runs')}.")

@@ -88,7 +88,8 @@ def id_begun(db: Db, given: str, *kinds: str) -> str:
     if len(begun) > 1:
         more = ", …" if len(begun) > SHOWN else ""
         raise BadInputError(
-            f"{given} begins several ids: {', '.join(begun[:SHOWN])}{more}.", remedy="Give more of the one you mean."
+            f"{given} is the beginning of several ids: {', '.join(begun[:SHOWN])}{more}.",
+            remedy="Give more characters.",
         )
     return begun[0] if begun else given
 
@@ -141,6 +142,4 @@ def _newest(db: Db, kinds: tuple[str, ...]) -> str:
         if newest is not None:
             return newest
     what = "record" if kinds == ANY else " or ".join(kinds)
-    raise BadInputError(
-        f"there is no {what} yet, so none is the latest.", remedy=f"{Next('init', reason='makes a first suite')}."
-    )
+    raise BadInputError(f"there is no {what} yet.", remedy=f"{Next('init', reason='makes a first suite')}.")

@@ -44,8 +44,8 @@ PromptVersionChoice = Annotated[
     Field(description="The prompt version"),
     NAME_SAYS_IT,
     More(
-        "The prompt version: its id, PROMPT@NUMBER, PROMPT@latest, or the number alone. Default: each case's own, else the"
-        " latest of its prompt."
+        "The prompt version: id, PROMPT@NUMBER, PROMPT@latest, or the number alone. Default: each case's own version, or the latest of"
+        " its prompt."
     ),
 ]
 """The version that a run is of."""
@@ -60,7 +60,7 @@ NoCachedJudgments = Annotated[bool, Field(description="Reuse no judgment"), More
 RunKey = Annotated[
     Text | None,
     Field(description="Same key, same run"),
-    More("Names the run: the same key resumes it and judges nothing twice."),
+    More("Names the run. The same key resumes it without judging twice."),
 ]
 """The run's own key."""
 CostCap = Annotated[Dollars | None, Field(description="Stop before more US dollars are spent"), NAME_SAYS_IT]
@@ -87,7 +87,7 @@ class RunSettings(Value):
     recorded: Annotated[
         bool,
         Field(description="Recorded outputs first"),
-        More("Use recorded outputs first. The target makes only those that are missing."),
+        More("Use recorded outputs first. The target generates only missing ones."),
     ] = False
     trials: Annotated[Repeats, Field(description="Repetitions of each case"), NAME_SAYS_IT] = 1
     fresh: NoCachedJudgments = False
@@ -97,17 +97,14 @@ class RunSettings(Value):
         Dollars | None,
         Field(description="Stop before more US dollars are spent"),
         NAME_SAYS_IT,
-        More(
-            "Stop before more US dollars are spent on models, or on your own application where it reports what its outputs"
-            " cost."
-        ),
+        More("Stop before spending more US dollars on models, or on your own application if it reports its costs."),
     ] = None
     max_seconds: SecondsCap = None
     world: Annotated[
         WorldId | None,
         Field(description="A world for every case"),
         NAME_SAYS_IT,
-        More("The id of a world that every case acts on, in place of its own."),
+        More("The id of a world for every case, replacing the case's own."),
     ] = None
     faults: Annotated[
         tuple[WrittenFault, ...],
@@ -154,7 +151,8 @@ class Selection(Value):
         tuple[Text, ...],
         Field(strict=False, max_length=MOST_CONDITIONS, description="tag=, skill=, status= or text~; all must match"),
         More(
-            "Run only cases with tag=TAG, skill=SKILL, status=passed|failed|new, text~WORDS. Separate by commas; all must match."
+            "Run only cases with tag=TAG, skill=SKILL, status=passed|failed|new, text~WORDS. Separate with commas. All must"
+            " match."
         ),
     ] = ()
     rerun_failed: Annotated[
@@ -172,14 +170,14 @@ class Selection(Value):
         Field(description="Draws the sample"),
         More("Draws the sample. The same seed draws the same cases (0)."),
     ] = None
-    limit: Annotated[
-        Cases | None, Field(description="Only the first cases"), More("Run only this many cases, the first.")
-    ] = None
+    limit: Annotated[Cases | None, Field(description="Only the first cases"), More("Run only the first N cases.")] = (
+        None
+    )
 
     @model_validator(mode="after")
     def _seed_draws_a_sample(self) -> Self:
         if self.seed is not None and self.sample is None:
-            raise ValueError("seed: it draws a sample; give both")
+            raise ValueError("seed: needs sample")
         return self
 
     def conditions(self) -> tuple[str, ...]:
@@ -231,9 +229,9 @@ class RunRequest(RunSettings):
     @model_validator(mode="after")
     def _can_be_carried_out(self) -> Self:
         if self.cache and self.trials > 1 and not (self.target or "").startswith(CONFIG_PREFIX):
-            raise ValueError("cache: trials ask how much outputs differ; leave one of them out")
+            raise ValueError("cache: cannot be combined with trials, which measure how much outputs differ")
         if (self.case_ids is None) != (self.selection is None):
-            raise ValueError("selection: it says how caseIds were chosen; give both or neither")
+            raise ValueError("selection: describes how caseIds were chosen; give both or neither")
         return self
 
 
@@ -253,7 +251,7 @@ class ComparisonRequest(RunSettings):
     @model_validator(mode="after")
     def _can_be_compared(self) -> Self:
         if self.version_a == self.version_b:
-            raise ValueError("versionB: it is versionA; name two versions")
+            raise ValueError("versionB: same as versionA; name two versions")
         if self.sequential and self.trials > 1:
-            raise ValueError("sequential: it looks at passes of one trial; leave trials out")
+            raise ValueError("sequential: works with one trial per case; leave trials out")
         return self

@@ -59,9 +59,7 @@ def find_version(db: Db, name: str, *, prompt: str | None = None) -> Record[Prom
     if prompt is None:
         newest = version_rows.newest_prompt(db)
         such = f", such as {newest}@{name}" if newest else ""
-        raise BadInputError(
-            f"the version {name}: of which prompt is not known.", remedy=f"Name it as PROMPT@{name}{such}."
-        )
+        raise BadInputError(f"the version {name} needs its prompt.", remedy=f"Name it as PROMPT@{name}{such}.")
     return _at(db, prompt, name)
 
 
@@ -132,9 +130,7 @@ def _at(db: Db, prompt: str, place: str) -> Record[PromptVersion]:
         )
     if len(links) > 1:
         ids = ", ".join(link.id for link in links)
-        raise BadInputError(
-            f"{prompt}@{place} is the number of {len(links)} versions: {ids}.", remedy="Name one by its id."
-        )
+        raise BadInputError(f"{prompt}@{place} matches {len(links)} versions: {ids}.", remedy="Name one by its id.")
     version = version_record(db, links[0].id)
     assert version is not None, "the chain lists recorded versions"
     return version
@@ -142,5 +138,5 @@ def _at(db: Db, prompt: str, place: str) -> Record[PromptVersion]:
 
 def _how_named(db: Db, name: str) -> str:
     if name in chains(version_rows.links(db, name)):
-        return f"It is a prompt: name a version as {name}@{LATEST} or {name}@NUMBER."
+        return f"This is a prompt. Name a version as {name}@{LATEST} or {name}@NUMBER."
     return f"{list_them('prompt-version')} Name one by its id, or as PROMPT@NUMBER or PROMPT@latest."

@@ -26,6 +26,10 @@ from minions_evals_mcp.targets.function.task import function_name
 
 LONGEST_NAME = 60
 PASSES_AT = 0.5
+NO_CHECK = (
+    "Give a name, a mapping, a Rubric or a function (output, case)."
+    " An evaluator or metric of another library is called in such a function."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +126,10 @@ class Checks:
                 return _as_set(check) if self.grades_rubrics else self._ungraded(check)
             case Mapping():
                 return read_assertion(_mapping(check), number)
-            case _ if callable(check):
+            case _ if callable(check) and not isinstance(check, type):
                 return self._function(check)
             case _:
-                raise BadInputError(
-                    f"{check!r} is no check.", remedy="Give a name, a mapping, a Rubric or a function (output, case)."
-                )
+                raise BadInputError(f"{_shown(check)} is not a check.", remedy=NO_CHECK)
 
     def _ungraded(self, rubric: Rubric) -> Assertion:
         """The rubric as a check that has no verdict."""
@@ -260,3 +262,9 @@ def _part(name: str, answer: object) -> OwnVerdict:
     if part.passed is None and part.score is None:
         raise NoAnswerError(f"{name}: {part.reason or 'it cannot be judged'}")
     return part
+
+
+def _shown(check: object) -> str:
+    """A class or an object by the name of its class, a value as it is written."""
+    kind = check if isinstance(check, type) else type(check)
+    return repr(check) if kind.__module__ == "builtins" else f"{kind.__name__}{'' if kind is check else '()'}"

@@ -12,6 +12,7 @@ from typing import Any, cast, get_args
 from pydantic import ValidationError
 
 from minions_evals_mcp.configured import Chosen, engine_config
+from minions_evals_mcp.default_store import user_store
 from minions_evals_mcp.domain.definitions import Json, World
 from minions_evals_mcp.engine.context import Engine, EngineConfig, OwnCheck, open_engine, uuid4
 from minions_evals_mcp.engine.default_judge import default_judge
@@ -22,7 +23,7 @@ from minions_evals_mcp.evaluation.case import Case, Cases
 from minions_evals_mcp.evaluation.checks import PASSES_AT, Check, Checks, Function, NoAnswerError, Rubric, called
 from minions_evals_mcp.evaluation.code_version import version_label, whole_source
 from minions_evals_mcp.evaluation.figures import ResultOptions
-from minions_evals_mcp.evaluation.records import Suite, name_of, save_version
+from minions_evals_mcp.evaluation.records import Suite, evaluated_in, name_in, name_of, save_version
 from minions_evals_mcp.evaluation.refusals import told_in_python
 from minions_evals_mcp.evaluation.result import EvaluationResult, result_of
 from minions_evals_mcp.evaluation.run_sync import run_sync
@@ -215,8 +216,11 @@ async def _evaluated(call: _Call) -> EvaluationResult:
 
 async def _in(engine: Engine, call: _Call, progress: ProgressShown) -> EvaluationResult:
     progress.phase("saving the cases")
+    folder = Path.cwd() if call.asked.is_default_store and call.config.db == user_store() else None
+    if folder is not None:
+        call = await _named_in(engine, call, folder)
     task = task_of(call.task, call.name, deadline_s=call.config.call_timeout_s, width=call.config.concurrency)
-    suite = Suite(engine, call.name, call.checks, task)
+    suite = Suite(engine, call.name, call.checks, task, "" if folder is None else evaluated_in(folder))
     world = None if call.world is None else await suite.save_world(call.world)
     await suite.save(call.cases)
     version = await save_version(engine, call.name, call.label, call.source)
@@ -233,6 +237,15 @@ async def _in(engine: Engine, call: _Call, progress: ProgressShown) -> Evaluatio
     started = await start_benchmark(engine, request, target=lambda _: task)
     problem = await _carried_out(started, progress)
     return await result_of(engine, started.job.id, call.asked, problem=problem)
+
+
+async def _named_in(engine: Engine, call: _Call, folder: Path) -> _Call:
+    """The call under a name that no other folder's evaluation has: the two would be compared."""
+    name = await name_in(engine, call.name, folder)
+    if name == call.name:
+        return call
+    request = call.request.model_copy(update={"subject_id": name})
+    return replace(call, name=name, request=request, asked=replace(call.asked, taken_name=call.name))
 
 
 def _is_own(own: str | None, ident: str, _world: World) -> bool:

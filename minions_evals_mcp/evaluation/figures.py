@@ -27,6 +27,8 @@ class ResultOptions:
     literal: bool = False
     lacks_judge: bool = False
     """Whether no model is set up for what rules cannot judge, where nobody said who is to."""
+    taken_name: str = ""
+    """The name that was asked for, where another folder's evaluation has it in the store that they share."""
 
 
 @dataclass(eq=False, repr=False)

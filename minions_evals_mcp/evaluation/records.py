@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
@@ -44,6 +46,30 @@ def name_of(text: str) -> str:
     return name if whole.isascii() else f"{name[: LONGEST_PART - 9]}-{text_digest(whole)[:8]}"
 
 
+async def name_in(engine: Engine, name: str, folder: Path) -> str:
+    """The name under which the folder's evaluation is kept in a store that folders share: never that of another folder's."""
+    return await engine.store.read(
+        lambda db: next(one for one in _names(name, folder) if _is_free(records.find(db, one), folder))
+    )
+
+
+def _names(name: str, folder: Path) -> Iterator[str]:
+    yield name
+    for count in itertools.count(1):
+        yield name_of(f"{folder.name or 'root'}{'' if count == 1 else f'-{count}'}/{name}")
+
+
+def _is_free(held: Record[Fields] | None, folder: Path) -> bool:
+    if held is None or held.created_by != MADE_BY_PYTHON:  # a record that was imported is refused by its name
+        return True
+    return isinstance(held.fields, Benchmark) and held.fields.description in {"", evaluated_in(folder)}
+
+
+def evaluated_in(folder: Path) -> str:
+    """The description of an evaluation in a store that folders share."""
+    return f"Evaluated in {folder}"
+
+
 @dataclass(slots=True)
 class Suite:
     """The cases of an evaluation on their way into the store: a page of them in memory at a time."""
@@ -52,6 +78,7 @@ class Suite:
     name: str
     checks: Checks
     task: FunctionTask
+    description: str = ""
     case_ids: list[str] = field(default_factory=list[str])
     taken: set[str] = field(default_factory=set[str])
     known: dict[str, Case] = field(default_factory=dict[str, Case])
@@ -68,7 +95,7 @@ class Suite:
             await save_records(self.engine, [Arrival(self._record(case, held=held)) for case in page])
         if not self.case_ids:
             raise BadInputError("there are no cases.", remedy="Give evaluate(task, cases) at least one.")
-        fields = Benchmark(name=self.name, test_case_ids=tuple(self.case_ids))
+        fields = Benchmark(name=self.name, description=self.description, test_case_ids=tuple(self.case_ids))
         await save_records(self.engine, [Arrival(self._made(self.name, fields, self.name))])
 
     async def save_world(self, world: Mapping[str, object] | str) -> str:

@@ -134,6 +134,8 @@ def _signed(change: float) -> str:
 def _store_line(result: Figures) -> str:
     """Returns where it is kept; at first also what that place is, and how to have another."""
     db = result.asked.config.db
+    if result.asked.taken_name:
+        return f"kept in {db}\n  as {result.name}: {result.asked.taken_name} is the name of another folder's evaluation there"
     if result.before is not None:
         return f"kept in {db}"
     if db == user_store():

@@ -15,21 +15,21 @@ from minions_evals_mcp.ports import Arrived
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldLog:
     """Records and relations as on the wire, and spans."""
 
     records: tuple[JsonValue, ...] = ()
     spans: tuple[Span, ...] = ()
 
 
-def held_by(arrived: Arrived) -> Held:
+def held_by(arrived: Arrived) -> HeldLog:
     """Returns what the text holds; raises `InvalidRecordError` saying where it cannot be read."""
     value: JsonValue = parse_json(arrived.text, arrived.where)  # pyright: ignore[reportAssignmentType]  JSON all through
     try:
         if is_otlp(value):
-            return Held(spans=tuple(spans_of(value)))
+            return HeldLog(spans=tuple(spans_of(value)))
         if is_trajectory(value):
-            return Held((trajectory_run(value),))
+            return HeldLog((trajectory_run(value),))
     except ValueError as error:
         raise InvalidRecordError(str(error), where=arrived.where) from None
     except RecursionError:
@@ -37,5 +37,5 @@ def held_by(arrived: Arrived) -> Held:
     named, older, relations = (obj(value).get(name) for name in ("records", "minions", "relations"))
     minions = older if named is None else named
     if isinstance(minions, list):
-        return Held((*minions, *(relations if isinstance(relations, list) else ())))
-    return Held(tuple(value) if isinstance(value, list) else (value,))
+        return HeldLog((*minions, *(relations if isinstance(relations, list) else ())))
+    return HeldLog(tuple(value) if isinstance(value, list) else (value,))

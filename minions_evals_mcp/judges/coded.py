@@ -76,22 +76,22 @@ def _steps(text: str) -> list[str] | Flaw:
     reply = _object(text, '{"steps"')
     steps = reply.get("steps") if reply else None
     if not isinstance(steps, list) or not steps:
-        return Flaw('it holds no {"steps": [TEXT, …]} in one line')
+        return Flaw('it has no {"steps": [TEXT, …]} in one line')
     texts = [step for step in steps if isinstance(step, str) and step.strip()]
-    return texts if len(texts) == len(steps) else Flaw("a step in it is no text")
+    return texts if len(texts) == len(steps) else Flaw("a step in it is not text")
 
 
 def _of_ten(text: str) -> Grade | Flaw:
     reply = _object(text, "{")
     if reply is None:
-        return Flaw('it holds no {"score": …, "reason": …} in one line')
+        return Flaw('it has no {"score": …, "reason": …} in one line')
     score, reason = reply.get("score"), reply.get("reason")
     try:
         share = float(score) / MOST if isinstance(score, int | float | str) and not isinstance(score, bool) else -1.0
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        return Flaw(f"the score {str(score)[:20]} is no number from 0 to {MOST}")
+        return Flaw(f"the score {str(score)[:20]} is not a number from 0 to {MOST}")
     if not isinstance(reason, str) or not reason.strip():
         return Flaw("it gives no reason")
     return Grade(passed=True, score=share, reason=reason)

@@ -96,7 +96,7 @@ def _attributed(text: str) -> Grade | Flaw:
     not_so = [line for line in lines if "[not attributed]" in line]
     so = [line for line in lines if "[attributed]" in line and "[not attributed]" not in line]
     if not so and not not_so:
-        return Flaw("it calls nothing [Attributed] or [Not Attributed]")
+        return Flaw("it marks nothing as [Attributed] or [Not Attributed]")
     return _share(len(so), len(so) + len(not_so), "statements are attributed to the context")
 
 
@@ -128,7 +128,7 @@ def _held(text: str, statements: int) -> Grade | Flaw:
     if final:
         each = [sentence for sentence in verdicts.split(".") if sentence.strip()]
         if not each or not all(re.search(r"\b(?:yes|no)\b", sentence) for sentence in each):
-            return Flaw("its final verdicts are no yes and no")
+            return Flaw("its final verdicts are not yes or no")
         denied, judged = sum("yes" not in sentence for sentence in each), len(each)
     else:
         denied = text_held.count("verdict: no")

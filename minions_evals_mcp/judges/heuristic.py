@@ -46,7 +46,7 @@ def guide(text: str) -> tuple[Assertion, ...] | str:
         guide_read = [guide_read]
     if not isinstance(guide_read, list) or not guide_read:
         raise InvalidRecordError(
-            "the guide of a rule-based criterion must hold assertions", field="fields.scoringGuide", remedy=_FORM
+            "the guide of a rule-based criterion must contain assertions", field="fields.scoringGuide", remedy=_FORM
         )
     try:
         assertions = _ASSERTIONS.validate_json(to_json(guide_read))
@@ -66,7 +66,7 @@ def _loaded(text: str) -> JsonValue:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         # An alias can stand for gigabytes, and deep nesting overflows the stack of libyaml's composer.
         if isinstance(event, yaml.AliasEvent) or depth > MOST_DEPTH:
-            raise ValueError(f"it holds an alias, or is nested more than {MOST_DEPTH} deep")
+            raise ValueError(f"it has an alias, or is nested more than {MOST_DEPTH} deep")
     return yaml.load(text, Loader=yaml.CSafeLoader)
 
 

@@ -34,7 +34,7 @@ COMPLAINTS = 1
 """How often a reply that breaks the form is sent back: the second one is the last that is paid for."""
 MAX_TOKENS = 1024
 MAX_CHOICES = 11
-FORGED = "what is to be judged holds the judge's own mark"
+FORGED = "the material to judge contains the judge's own mark"
 FORM = 2
 """Raised with every change to what `_question` or `_schema` say, so that the judge's digest changes with them."""
 
@@ -63,7 +63,7 @@ class ModelQuestion(Generic[T]):
     variables: Json = field(default_factory=dict[str, JsonValue])
 
 
-class Answer(Value):
+class CriterionReply(Value):
     """A judge's answer for one criterion, rationale first. What a server that is held to no form leaves out has a default."""
 
     rationale: str
@@ -178,7 +178,7 @@ class LlmJudge:
             flaw = answer.reason
         return JudgeErrored(f"{self.name} gave no usable reply{'' if self.is_code else f' in {tries} tries'}: {flaw}")
 
-    def _verdict(self, criterion: Criterion, answer: Answer, spent: Json) -> Said:
+    def _verdict(self, criterion: Criterion, answer: CriterionReply, spent: Json) -> Said:
         if answer.verdict == "not-judgeable":
             return NotJudgeable(criterion.id, answer.rationale)
         return criterion.verdict(
@@ -316,23 +316,23 @@ def _properties(criterion: Criterion) -> Json:
     }
 
 
-_ANSWER = TypeAdapter(Answer)
+_ANSWER = TypeAdapter(CriterionReply)
 
 
-def _read(text: str, criteria: tuple[Criterion, ...]) -> list[Answer] | Flaw:
+def _read(text: str, criteria: tuple[Criterion, ...]) -> list[CriterionReply] | Flaw:
     """The answers in a reply, or what is wrong with it."""
     return verdict_in(text, partial(_answers, criteria=criteria), _scores)
 
 
-def _scores(answers: list[Answer]) -> object:
+def _scores(answers: list[CriterionReply]) -> object:
     return [(answer.verdict, answer.score) for answer in answers]
 
 
-def _answers(reply: Json, criteria: tuple[Criterion, ...]) -> list[Answer] | Flaw:
+def _answers(reply: Json, criteria: tuple[Criterion, ...]) -> list[CriterionReply] | Flaw:
     parts = (
         [reply] if len(criteria) == 1 else [reply.get(f"criterion{number}") for number in range(1, len(criteria) + 1)]
     )
-    answers: list[Answer] = []
+    answers: list[CriterionReply] = []
     for number, (criterion, part) in enumerate(zip(criteria, parts, strict=True), 1):
         if not isinstance(part, dict):
             return Flaw(f"criterion{number}: is missing")
@@ -346,7 +346,7 @@ def _answers(reply: Json, criteria: tuple[Criterion, ...]) -> list[Answer] | Fla
     return answers
 
 
-def _wrong(answer: Answer, criterion: Criterion) -> str:
+def _wrong(answer: CriterionReply, criterion: Criterion) -> str:
     low, high = criterion.fields.min_score, criterion.fields.max_score
     if answer.verdict not in {"scored", "not-judgeable"}:
         return "verdict must be scored or not-judgeable"
@@ -355,5 +355,5 @@ def _wrong(answer: Answer, criterion: Criterion) -> str:
     if weak := weakness(answer.rationale):
         return weak
     if answer.verdict == "scored" and not (math.isfinite(answer.score) and low <= answer.score <= high):
-        return f"the score {answer.score:g} lies outside {low:g} to {high:g}"
+        return f"the score {answer.score:g} is outside {low:g} to {high:g}"
     return ""

@@ -125,8 +125,8 @@ def verdicts_for(
             )
         if judgment.criterion_id not in criterion_ids:
             raise ConflictError(
-                f"judgment request {answered.digest}: criterion {judgment.criterion_id} was not asked for.",
-                remedy=f"Asked are: {', '.join(sorted(criterion_ids))}.",
+                f"judgment request {answered.digest}: criterion {judgment.criterion_id} was not requested.",
+                remedy=f"Requested criteria: {', '.join(sorted(criterion_ids))}.",
             )
         weak = "" if imported or is_blank(judgment.rationale) else weakness(judgment.rationale)
         if weak:

@@ -7,7 +7,7 @@ data as far as the words around it say so.
 Where promptfoo 0.121.20 and we differ:
 - A reply in which no verdict can be read is sent back, and then no verdict; there it fails the output.
 - So is one whose pass and score contradict each other, one with several verdicts that differ, one whose JSON is not closed.
-- So is one with neither `pass` nor `score`, or with a score that is no number from 0 to 1; there the first passes, and
+- So is one with neither `pass` nor `score`, or with a score that is not a number from 0 to 1; there the first passes, and
   so does a score that is no number, while any number counts as it is.
 - A score of null is none; there it is 0. The last letter of a word is no category; there "(fda)" is A.
 """
@@ -108,7 +108,7 @@ def _facts(reply: Json) -> Grade | Flaw:
 def _of_category(letter: str, reason: str) -> Grade | Flaw:
     category = letter.strip().upper()
     if category not in {"A", "B", "C", "D", "E"}:
-        return Flaw(f"the category {category[:20]} is none of A to E")
+        return Flaw(f"the category {category[:20]} is not one of A to E")
     agrees = category != "D"
     return Grade(agrees, float(agrees), f"category {category}: {reason}")
 
@@ -142,7 +142,7 @@ def _share(score: JsonValue) -> float | Flaw:
         share = float(score) if isinstance(score, int | float | str) else math.nan
     except ValueError:
         share = math.nan
-    return share if 0 <= share <= 1 else Flaw(f"the score {str(score)[:20]} is no number from 0 to 1")
+    return share if 0 <= share <= 1 else Flaw(f"the score {str(score)[:20]} is not a number from 0 to 1")
 
 
 def _reason(reply: Json) -> str:

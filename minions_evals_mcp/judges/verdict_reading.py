@@ -48,7 +48,7 @@ def _once(pairs: list[tuple[str, JsonValue]]) -> Json:
     members: Json = {}
     for name, value in pairs:
         if name in members:
-            raise DuplicateKeyError(f"it says {name[:20]!r} twice")
+            raise DuplicateKeyError(f"it has {name[:20]!r} twice")
         members[name] = value
     return members
 
@@ -64,7 +64,7 @@ def verdict_in(text: str, read: Callable[[Json], T | Flaw], same: Callable[[T], 
     readings = [_read_within(found, read) for found in objects]
     verdicts = [reading for reading in readings if not isinstance(reading, Flaw)]
     if not verdicts:
-        return next((reading for reading in readings if isinstance(reading, Flaw)), Flaw("it holds no JSON object"))
+        return next((reading for reading in readings if isinstance(reading, Flaw)), Flaw("it has no JSON object"))
     if any(same(verdict) != same(verdicts[0]) for verdict in verdicts):
         return Flaw("it gives several verdicts that differ")
     return verdicts[-1]
@@ -118,7 +118,7 @@ def _embedded(text: str) -> list[Json] | Flaw:
         return Flaw(str(error))
     except (ValueError, RecursionError):
         return Flaw("its JSON is broken")
-    return objects or Flaw("it holds no JSON object")
+    return objects or Flaw("it has no JSON object")
 
 
 def _objects(text: str) -> Iterator[Json]:
@@ -158,7 +158,7 @@ def _loose_object(text: str, start: int) -> tuple[Json, int]:
                 raise ValueError("no object")
             for name in found:
                 if len(re.findall(rf"""[{{,\s]["']?{re.escape(name)}["']?\s*:""", written)) > 1:
-                    raise DuplicateKeyError(f"it says {name[:20]!r} twice")
+                    raise DuplicateKeyError(f"it has {name[:20]!r} twice")
             return found, brace.end()
     raise ValueError("a brace is not closed")
 

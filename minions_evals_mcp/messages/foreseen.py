@@ -27,8 +27,8 @@ VERSIONS = ("prompt_version_a", "prompt_version_b", "prompt_version_ref")
 MAKES = {"create-test-case": "test_case_id", "create-test-branch": "branch_id"}
 """Messages that bring a record, with the field that says under which id."""
 NO_MODEL = (
-    "an instruction needs a model, and none is set up here: it is refused unless the agent is started with a judge model and"
-    " its provider's key."
+    "an instruction needs a model, and none is configured. The agent refuses it unless you start it with a judge model and its"
+    " provider's key."
 )
 
 
@@ -44,7 +44,9 @@ async def foreseen(engine: Engine, letter: Letter) -> list[str]:
     )
     missing = await engine.store.read(partial(_missing, payload=payload_read, besides=MAKES.get(letter.type, "")))
     near = [await with_near_ids(engine, error) for error in missing]
-    return read + [f"{error.message_text} It is refused unless that is there when its turn comes." for error in near]
+    return read + [
+        f"{error.message_text} The agent refuses it unless that exists when it handles the message." for error in near
+    ]
 
 
 def _missing(db: Db, *, payload: Value, besides: str) -> list[NotFoundError]:

@@ -36,7 +36,7 @@ class AgentRunCompleted(Value):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.agent_run_id is None) == (self.agent_run is None):
-            raise ValueError("agentRunId: give it, or agentRun, not both")
+            raise ValueError("agentRunId: give agentRunId or agentRun, not both")
         return self
 
     def carried(self, new_id: str, *, now: datetime) -> Record[AgentRun]:
@@ -65,7 +65,7 @@ class ApprovalDecided(Value):
     @model_validator(mode="after")
     def _says_what_it_answers(self) -> Self:
         if self.approval_request_id is None and (self.run_id is None or self.digest is None):
-            raise ValueError("approvalRequestId: give it, or runId and digest")
+            raise ValueError("approvalRequestId: give it, or give runId and digest")
         return self
 
 

@@ -53,7 +53,9 @@ async def send_message(engine: Engine, letter: Letter, *, from_source: bool = Fa
     """
     ident = letter.id or engine.new_id()
     if ident.startswith(OWN_IDS):
-        raise BadInputError(f"id: {ident!r} begins as the agent's own ids do.", remedy="Send it under another id.")
+        raise BadInputError(
+            f"id: {ident!r} uses a prefix that is reserved for the agent.", remedy="Send it under another id."
+        )
     kind = kind_of(letter.type)
     payload = payload_as(kind.payload, letter.payload, message=f"message {letter.type}")
     if isinstance(payload, AgentRunCompleted) and payload.agent_run is not None:
@@ -74,7 +76,7 @@ def _take_in(db: Db, *, arriving: inbox.Arriving, engine: Engine) -> Receipt:
         detail: Json = {"type": message.type, "topic": message.topic}
         append(db, Event("message-received", "agent-message", message.id, detail), at=at)
     elif not _says_the_same(message, arriving):
-        raise ConflictError(f"another message was sent under the id {message.id!r}.", remedy="Send it under a new id.")
+        raise ConflictError(f"another message already has the id {message.id!r}.", remedy="Send it under a new id.")
     held = lease(db)
     return Receipt(
         id=message.id, type=message.type, topic=message.topic, state=message.state, is_new=is_new,

@@ -24,7 +24,8 @@ async def take_decision(engine: Engine, decided: ApprovalDecided) -> Job:
     if not decided.judgments:
         if decided.decision == "approved":
             raise BadInputError(
-                f"judgments: {decided.decided_by} approved the judgment request {digest} without a score; that alone is none.",
+                f"judgments: {decided.decided_by} approved the judgment request {digest} without a score. An approval is not a"
+                " score.",
                 remedy="Send a score and a rationale for every criterion that it asks for.",
             )
         return await get_job(engine, run_id)

@@ -96,7 +96,7 @@ class Retrying:
         faults: list[FaultKind] = []
         left_s = self._not_before.get(request.model, 0.0) - anyio.current_time()
         if left_s > self._settings.retry_after_cap_s:
-            reason = f"it asked to wait, {left_s:.0f} s are left: it is not asked again before"
+            reason = f"it asked to wait and is not called again for {left_s:.0f} s"
             return FailedReply("rate-limited", reason, fatal=False, faults=(), attempts=0, retry_after_s=left_s)
         if left_s > 0:
             await anyio.sleep(left_s)
@@ -121,7 +121,7 @@ class Retrying:
 
     async def _try(self, request: ModelRequest, deadline_s: float) -> tuple[Answered | AttemptFault, float]:
         """One attempt and how long it took in seconds; the wait for a place and a connection is not counted."""
-        outcome: Answered | AttemptFault = AttemptFault("deadline", f"no whole reply within {deadline_s:g} s")
+        outcome: Answered | AttemptFault = AttemptFault("deadline", f"no complete reply within {deadline_s:g} s")
         async with self.limit:
             sent_at = anyio.current_time()
             with departing() as departure, anyio.move_on_after(deadline_s):
@@ -132,7 +132,7 @@ class Retrying:
         elif outcome.kind in ("rate-limited", "overloaded"):
             self.limit.pushed_back(sent_at=sent_at, now=now)
         if not isinstance(outcome, AttemptFault) and _says_nothing(outcome):
-            outcome = AttemptFault("empty", "it answered with no text, and with 0 completion tokens")
+            outcome = AttemptFault("empty", "it returned no text and 0 completion tokens")
         return outcome, now - departure.at
 
     def _wait_s(self, fault: AttemptFault, *, made: int) -> float | None:

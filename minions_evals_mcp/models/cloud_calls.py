@@ -54,7 +54,7 @@ class CloudClient(RetriedClient):
             return fault_of_connection(error)
         except Exception as error:  # noqa: BLE001  what a cloud's library raises where it finds no credentials
             return AttemptFault(
-                "permanent", f"{self.provider} could not be asked: {type(error).__name__}: {error}", fatal=True
+                "permanent", f"{self.provider} could not be called: {type(error).__name__}: {error}", fatal=True
             )
         return self._read(response.http_response.content)
 

@@ -77,7 +77,7 @@ def _answer(content: bytes, *, text_count: int) -> Answered | AttemptFault:
     if [row.index for row in rows] != list(range(text_count)):
         return AttemptFault("malformed", f"malformed reply: {len(rows)} vectors for {text_count} texts")
     if len({len(row.embedding) for row in rows}) > 1 or not all(map(_is_finite, rows)):
-        return AttemptFault("malformed", "malformed reply: vectors of different lengths, or with numbers that are none")
+        return AttemptFault("malformed", "malformed reply: vectors of different lengths, or with invalid numbers")
     usage = vectors.usage and TokenUsage(vectors.usage.prompt_tokens, 0)
     text = json.dumps([row.embedding for row in rows])
     return Completion(text, vectors.model, "stop", usage)

@@ -14,9 +14,9 @@ import anyio
 from minions_evals_mcp.domain.providers import (
     NO_ACCESS,
     PROVIDERS,
-    Access,
     ModelProvider,
     Provider,
+    ProviderAccess,
     examples,
     with_embeddings,
 )
@@ -58,7 +58,7 @@ class ProviderSettings:
     unpacked.
     """
 
-    access: Mapping[str, Access] = field(default_factory=dict[str, Access])
+    access: Mapping[str, ProviderAccess] = field(default_factory=dict[str, ProviderAccess])
     concurrency: int = 16
     attempts: int = 6
     call_timeout_s: float = 60.0
@@ -67,14 +67,14 @@ class ProviderSettings:
     retry_after_cap_s: float = 30.0
     reply_bytes: int = MOST_BYTES
 
-    def reached(self, provider: str, access: Access) -> ProviderSettings:
+    def reached(self, provider: str, access: ProviderAccess) -> ProviderSettings:
         """These settings with that provider's key or address in place of its own; what is None stays.
 
         The operator's key goes to the provider's own host and to the address that the operator set, and nowhere else.
         """
         held = self.access.get(provider, NO_ACCESS)
         key = held.api_key if access.base_url is None or _same_host(access.base_url, held.base_url, provider) else None
-        changed = Access(access.api_key or key, access.base_url or held.base_url)
+        changed = ProviderAccess(access.api_key or key, access.base_url or held.base_url)
         return replace(self, access={**self.access, provider: changed})
 
     def has_key(self, model: str) -> bool:
@@ -114,7 +114,7 @@ def parse_model(ref: str) -> ModelRef:
             remedy=f"A model with a colon in its name needs its provider in front: openai:{ref.strip()}",
         )
     if not model.strip():
-        raise BadInputError(f"no model is named in {ref!r}.", remedy="Write it as provider:model.")
+        raise BadInputError(f"no model in {ref!r}.", remedy="Write it as provider:model.")
     return ModelRef(provider, model.strip())
 
 
@@ -122,7 +122,7 @@ def parse_judges(refs: str) -> ModelRef:
     """One model, or a panel of several with commas between them; raises as `parse_model`, and where one is named twice."""
     first, *others = (parse_model(ref) for ref in refs.split(","))
     if len({first, *others}) <= len(others):
-        raise BadInputError(f"{refs!r} names a model twice.", remedy="A panel is of different models.")
+        raise BadInputError(f"{refs!r} contains a model twice.", remedy="A panel needs different models.")
     return ModelRef(first.provider, first.model, tuple(others))
 
 
@@ -186,7 +186,8 @@ class Models:
             access = self.settings.access.get(row.account, NO_ACCESS)
             if not (access.api_key or access.base_url):
                 raise BadInputError(
-                    f"{row.decides} asks {row.account}, for which no key is set.", remedy=f"Set {row.key_variables[0]}."
+                    f"{row.decides} needs a key for {row.account}, and none is set.",
+                    remedy=f"Set {row.key_variables[0]}.",
                 )
             url = _url(row.url_variable, access.base_url or row.url)
             connection = self._connection(row.account, (access.api_key or "").strip(), url)
@@ -234,7 +235,7 @@ def is_installed(package: str) -> bool:
 
 def _key(row: ModelProvider, value: str | None, model: str) -> str:
     if not value or not value.strip():
-        which_model = f", whose model {model!r} is to be asked" if model else ""
+        which_model = f", which {model!r} needs" if model else ""
         raise BadInputError(
             f"no key for {row.name} is set{which_model}.",
             remedy=f"Set {row.key_variable}, or name another provider's model as provider:model.",
@@ -245,6 +246,6 @@ def _key(row: ModelProvider, value: str | None, model: str) -> str:
 def _url(variable: str, value: str) -> str:
     if not value.startswith(("http://", "https://")):
         raise BadInputError(
-            f"{variable} is {value!r}, which is no web address.", remedy="Write it with http:// or https://."
+            f"{variable} is {value!r}, which is not a web address.", remedy="Write it with http:// or https://."
         )
     return value

@@ -30,7 +30,7 @@ async def _vet(response: httpx2.Response, *, most: int) -> None:
     if 300 <= response.status_code < 400 and response.has_redirect_location:
         to = urljoin(str(response.url), response.headers["location"])
         if not same_host(str(response.url), to):
-            raise UnacceptableReplyError(f"it redirects to another place, {origin(to)}, which is not followed")
+            raise UnacceptableReplyError(f"it redirects to another server, {origin(to)}, which is not followed")
     cap(response, most)
 
 

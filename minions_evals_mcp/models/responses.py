@@ -24,7 +24,7 @@ OPTIONS = (
     "max_tool_calls", "truncation", "metadata", "store", "service_tier", "include", "user",
 )  # fmt: skip
 """What a config may set of a request."""
-NO_ARGUMENTS = "the function is called, and no arguments are given"
+NO_ARGUMENTS = "the function call has no arguments"
 
 
 class _Part(BaseModel):
@@ -87,7 +87,7 @@ def read_response(content: bytes) -> Answered | AttemptFault:
         return malformed(error)
     if response.error is not None or response.status == "failed":
         return AttemptFault(
-            "permanent", f"the response failed: {response.error.message if response.error else 'no reason is given'}"
+            "permanent", f"the response failed: {response.error.message if response.error else 'no reason given'}"
         )
     refusal = "\n".join(_texts(response.output, "refusal"))
     pieces = [piece for item in response.output if (piece := _piece(item))]

@@ -99,7 +99,7 @@ def _labels(content: bytes) -> Said:
     rows = _LABELS.validate_json(content)
     labels = [label for row in rows for label in (row if isinstance(row, list) else [row])]
     if not labels:
-        raise ValueError("it tells no label")
+        raise ValueError("it returned no label")
     return {label.label: label.score for label in labels}
 
 
@@ -115,12 +115,12 @@ def _guarded(content: bytes) -> Said:
     """Returns what Llama Guard says: `safe`, or `unsafe` and in the next line the codes of the hazards."""
     prediction = _Prediction.model_validate_json(content)
     if prediction.error or prediction.status in {"failed", "canceled"}:
-        raise ValueError(f"the prediction {prediction.status}: {prediction.error or 'no reason is given'}")
+        raise ValueError(f"the prediction {prediction.status}: {prediction.error or 'no reason given'}")
     first, *others = "".join(prediction.output or "").strip().splitlines() or [""]
     if first.strip() == "safe":
         return {}
     if first.strip() != "unsafe":
-        raise ValueError(f"it says neither safe nor unsafe: {first[:80]!r}")
+        raise ValueError(f"it returned neither safe nor unsafe: {first[:80]!r}")
     codes = [code.strip() for line in others[:1] for code in line.split(",") if code.strip()]
     return {code: HAZARDS.get(code, code) for code in codes} or {"unsafe": "unsafe"}
 
@@ -197,7 +197,7 @@ class ServiceClient(RetriedClient):
         """The body of an answer that is there; of a prediction that is still made, once it is."""
         while self._service.account == "replicate" and (more := _unfinished(response.content)):
             if not same_host(self._base, more):
-                raise UnacceptableReplyError("its prediction lies on another host, which is not asked")
+                raise UnacceptableReplyError("its prediction is on another host, which is not followed")
             await anyio.sleep(POLL_S)
             response = await self._http.get(more)
         return response.content

@@ -66,7 +66,7 @@ async def _gather(chunks: AsyncIterator[bytes], gathered: Gathered, sent_at: flo
                 first_ms = (anyio.current_time() - sent_at) * 1000
             if ended is not None:
                 return ended if isinstance(ended, AttemptFault) else replace(ended, first_token_ms=first_ms)
-    return AttemptFault("transient", "the stream ended before the answer did")
+    return AttemptFault("transient", "the stream ended before the answer was complete")
 
 
 async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:

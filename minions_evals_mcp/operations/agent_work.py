@@ -118,7 +118,7 @@ class Dismissed:
 def dismiss(db: Any, ident: str, *, reason: str, by: str, at: datetime) -> Dismissed:
     """Dismisses a dead letter or a refused delivery; raises `NotFoundError`, or `ConflictError` for what did not fail."""
     if not reason.strip():
-        raise BadInputError("the reason is empty.", remedy="Say why nothing more is to be done.")
+        raise BadInputError("the reason is empty.", remedy="Say why no further action is needed.")
     message = inbox.message(db, ident)
     row = None if message is not None else delivery.delivery(db, ident)
     if message is None and row is None:

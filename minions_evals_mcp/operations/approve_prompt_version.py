@@ -27,8 +27,8 @@ class Request(Value):
     prompt_version_ref: Annotated[VersionId, Field(description="The prompt version"), NAME_SAYS_IT]
     comparison_id: Annotated[
         ComparisonId | None,
-        Field(description="The evidence, else the strongest comparison"),
-        More("The comparison that it rests on (default: the strongest that has the version against the current one)."),
+        Field(description="The evidence (default: the strongest comparison)"),
+        More("The comparison used as evidence (default: the strongest against the current version)."),
     ] = None
     benchmark_ids: Annotated[
         tuple[BenchmarkId, ...] | None,
@@ -41,7 +41,7 @@ class Request(Value):
     @model_validator(mode="after")
     def _one_choice_of_evidence(self) -> Self:
         if self.comparison_id is not None and self.benchmark_ids is not None:
-            raise ValueError("benchmarkIds: it goes without comparisonId, which names the evidence")
+            raise ValueError("benchmarkIds: cannot be combined with comparisonId, which already names the evidence")
         if self.benchmark_ids is not None and len(set(self.benchmark_ids)) < len(self.benchmark_ids):
             raise ValueError("benchmarkIds: a benchmark is named twice")
         return self
@@ -58,18 +58,16 @@ class Request(Value):
     decided_by: Annotated[
         Annotated[Visible, Field(max_length=200)] | None,
         Field(description="Your agent's id; else your client's name"),
-        More(
-            "Who decides: a person by their token, or at a terminal where they confirmed once who they are. Else an agent."
-        ),
+        More("Who decides: a person identified by their token or at a terminal, otherwise an agent."),
     ] = None
     decided_by_type: Annotated[
         Literal["human", "agent"] | None,
-        Field(description="Accepted and not read: where the decision came from says it"),
+        Field(description="Ignored: the interface identifies who decides"),
     ] = None
     override_reason: Annotated[
         Annotated[Visible, Field(min_length=1, max_length=2000)] | None,
-        Field(description="A person's: why an inconclusive win will do"),
-        More("Approve on an inconclusive comparison that the version wins, and say why. A person's word only."),
+        Field(description="People only: why an inconclusive win is enough"),
+        More("Reason to approve on an inconclusive win. Only a person can give one."),
     ] = None
 
 

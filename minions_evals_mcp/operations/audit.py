@@ -31,30 +31,26 @@ class Request(Value):
     ]
     with_judge: Annotated[
         bool,
-        Field(description="Ask the model that judges, too"),
-        More(
-            "Ask the model that judges, too, where a case is not judged by rules alone. A dry run tells the cost first."
-        ),
+        Field(description="Also ask the judge model"),
+        More("Also ask the judge model about cases that rules alone do not judge. A dry run shows the cost first."),
     ] = False
     max_cost_usd: Annotated[
         Dollars | None,
         Field(description="Stop before more US dollars are spent"),
         NAME_SAYS_IT,
-        More("With a model: stop asking before this is spent."),
+        More("With a model: stop before spending more than this."),
     ] = None
     dry_run: Annotated[
         bool,
-        Field(description="Only tell the cost"),
-        More(
-            "With a model: say how often the model would be asked and what that costs at most. Nothing is asked or saved."
-        ),
+        Field(description="Only show the cost"),
+        More("With a model: show the number of model calls and their maximum cost. Asks and saves nothing."),
     ] = False
 
     @model_validator(mode="after")
     def _about_a_model(self) -> Self:
         for name, is_given in (("maxCostUsd", self.max_cost_usd is not None), ("dryRun", self.dry_run)):
             if is_given and not self.with_judge:
-                raise ValueError(f"{name}: it is about a model; add withJudge, or leave it out")
+                raise ValueError(f"{name}: applies only with a model. Add withJudge, or leave it out")
         return self
 
 

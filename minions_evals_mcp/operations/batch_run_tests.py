@@ -27,7 +27,10 @@ class Request(RunSettings):
     test_case_ids: Annotated[
         tuple[TestCaseId, ...] | None,
         Field(
-            strict=False, min_length=1, max_length=MOST_CASES, description="Else every active test case of the prompt"
+            strict=False,
+            min_length=1,
+            max_length=MOST_CASES,
+            description="Default: every active test case of the prompt",
         ),
     ] = None
     prompt_version_ref: PromptVersionChoice = None

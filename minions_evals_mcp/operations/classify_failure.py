@@ -28,10 +28,10 @@ class Request(Value):
 
     run_id: Annotated[
         Annotated[Text, Field(max_length=200), Names(("run", "test-run", "eval-failure"))],
-        Field(description="RUN:CASE, a failed test-run, its failure, or a run: each"),
-        More("RUN:CASE, a failed test-run's id, or a run's (or its key): then each of its failures."),
+        Field(description="RUN:CASE, a failed test-run, its failure, or a run"),
+        More("RUN:CASE or a failed test-run's id. A run's id or key explains each of its failures."),
     ]
-    ask_model: Annotated[bool | None, Field(description="Where rules are unsure")] = None
+    ask_model: Annotated[bool | None, Field(description="Ask where rules are unsure")] = None
     max_cost_usd: Annotated[
         Dollars | None,
         Field(description="Stop before more US dollars are spent"),
@@ -59,7 +59,7 @@ def explainer_of(engine: Engine, request: Request, *, by_operator: bool = False)
 
     if by_operator and request.ask_model and not engine.config.explain:
         raise UnsupportedError(
-            "the operator of this server does not allow a model to be asked.",
+            "the operator of this server does not allow model calls here.",
             remedy=f"Leave askModel out, or ask the operator: {ALLOW}",
         )
     return explainer(engine, allowed=request.ask_model, max_cost_usd=request.max_cost_usd)

@@ -27,10 +27,10 @@ class Request(RunSettings):
 
     benchmark_id: Annotated[BenchmarkId | None, Field(description="The benchmark"), NAME_SAYS_IT] = None
     version_a: Annotated[
-        VersionRef | None, Field(description="In use now"), More("The prompt version that is current.")
+        VersionRef | None, Field(description="The version in use"), More("The current prompt version.")
     ] = None
     version_b: Annotated[
-        VersionRef | None, Field(description="Candidate"), More("The prompt version that would take its place.")
+        VersionRef | None, Field(description="Candidate"), More("The prompt version that would replace it.")
     ] = None
     run_ids: Annotated[
         tuple[Text, ...] | None,
@@ -39,7 +39,7 @@ class Request(RunSettings):
     sequential: Annotated[
         bool,
         Field(description="Stop once decided"),
-        More("Look after every case and stop once the passes decide: saves cases where the difference is clear."),
+        More("Test after every case and stop once the result is decided. This saves cases if the difference is clear."),
     ] = False
     tie_threshold: Annotated[
         Annotated[float, Field(ge=0, le=1)] | None,
@@ -54,15 +54,15 @@ class Request(RunSettings):
         if self.run_ids is None and None in named:
             raise ValueError("benchmarkId: give benchmarkId, versionA and versionB, or runIds")
         if self.run_ids is not None and any(named):
-            raise ValueError("runIds: it goes without benchmarkId, versionA and versionB")
+            raise ValueError("runIds: cannot be combined with benchmarkId, versionA or versionB")
         if self.run_ids is None and self.version_a == self.version_b:
-            raise ValueError("versionB: it is versionA; name two versions")
+            raise ValueError("versionB: same as versionA; name two versions")
         if self.run_ids is not None and self.run_ids[0] == self.run_ids[1]:
             raise ValueError("runIds: name two runs")
         if self.sequential and self.run_ids is not None:
-            raise ValueError("sequential: stored runs are compared as they are; leave it out")
+            raise ValueError("sequential: does not apply to stored runs; leave it out")
         if self.sequential and self.trials > 1:
-            raise ValueError("sequential: it looks at passes of one trial; leave trials out")
+            raise ValueError("sequential: works with one trial per case; leave trials out")
         return self
 
 

@@ -24,7 +24,7 @@ class Request(Value):
 
     benchmark_id: Annotated[BenchmarkId, Field(description="The benchmark"), NAME_SAYS_IT]
     limit: Annotated[
-        Annotated[int, Field(ge=1, le=1000)], Field(description="Newest points"), More("The most runs that are shown.")
+        Annotated[int, Field(ge=1, le=1000)], Field(description="Newest points"), More("Maximum number of runs shown.")
     ] = 20
     what_changed: Annotated[bool, Field(description="Levels, causes, flaky cases, cost")] = False
     since: Annotated[datetime | None, Field(description="whatChanged from this day")] = None

@@ -121,9 +121,9 @@ def _wanted(detail: ErrorDetails) -> str:
     bounds = detail.get("ctx", {})
     match detail["type"]:
         case "too_short":
-            return f"at least {bounds['min_length']} must be given, not {bounds['actual_length']}"
+            return f"at least {bounds['min_length']} must be given, got {bounds['actual_length']}"
         case "too_long":
-            return f"at most {bounds['max_length']} may be given, not {bounds['actual_length']}"
+            return f"at most {bounds['max_length']} may be given, got {bounds['actual_length']}"
         case _:
             return detail["msg"].removeprefix("Value error, ")
 

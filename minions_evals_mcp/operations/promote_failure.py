@@ -29,17 +29,17 @@ class Request(Value):
     ]
     corrected: Annotated[
         Annotated[str, Field(min_length=1, max_length=40_000)] | None,
-        Field(description="The right output; else a draft"),
-        More("The right output, as text or as the name of a file that holds it."),
+        Field(description="The correct output (without it: a draft)"),
+        More("The correct output, as text or as the name of a file that contains it."),
     ] = None
     why: Annotated[
         Annotated[str, Field(min_length=1, max_length=2000)] | None,
         Field(description="What was wrong"),
-        More("What was wrong, in your words. Else as the failure says it."),
+        More("What was wrong, in your words (default: the failure's description)."),
     ] = None
-    into: Annotated[
-        BenchmarkId | None, Field(description="A benchmark"), More("The benchmark that takes the case up.")
-    ] = None
+    into: Annotated[BenchmarkId | None, Field(description="A benchmark"), More("The benchmark to add the case to.")] = (
+        None
+    )
 
 
 async def run(engine: Engine, request: Request) -> Answer:

@@ -41,21 +41,23 @@ class Request(Selection, RunSettings):
         bool,
         Field(description="Reuse outputs of the same target, prompt version and inputs"),
         More(
-            "Use an output again that the same target made from the same prompt version and inputs. An edit of its files,"
-            " or of data that they name, makes another target; a change behind an address is not seen."
+            "Reuse an output that the same target made from the same prompt version and inputs. Editing the target's files, or data that"
+            " they name, makes it a different target. Changes behind an address are not detected."
         ),
     ] = False
 
     @model_validator(mode="after")
     def _one_choice_of_cases(self) -> Self:
         if self.test_case_ids is not None and self.rejudge_run_id is not None:
-            raise ValueError("testCaseIds: it goes without rejudgeRunId, which judges that run's cases")
+            raise ValueError("testCaseIds: cannot be combined with rejudgeRunId, which judges that run's cases")
         if self.in_words() and (self.test_case_ids is not None or self.rejudge_run_id is not None):
-            raise ValueError("testCaseIds: filter, rerunFailed, sample and limit choose cases too; choose in one way")
+            raise ValueError(
+                "testCaseIds: cannot be combined with filter, rerunFailed, sample or limit, which also choose cases"
+            )
         if self.test_case_ids is not None and len(set(self.test_case_ids)) < len(self.test_case_ids):
             raise ValueError("testCaseIds: a case is named twice")
         if self.cache and self.trials > 1:
-            raise ValueError("cache: trials ask how much outputs differ; leave one of them out")
+            raise ValueError("cache: cannot be combined with trials, which measure how much outputs differ")
         return self
 
 
@@ -84,7 +86,9 @@ async def _rejudging(engine: Engine, request: Request, run_id: str) -> RunReques
     )
     rejudged = await rejudge.run_request(engine, again)
     if rejudged.subject_id != request.benchmark_id:
-        raise BadInputError(f"the run {run_id} is of the benchmark {rejudged.subject_id}.", remedy="Name that one.")
+        raise BadInputError(
+            f"the run {run_id} belongs to the benchmark {rejudged.subject_id}.", remedy="Name that benchmark."
+        )
     return rejudged
 
 

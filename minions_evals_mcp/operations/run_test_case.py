@@ -42,11 +42,11 @@ class Request(RunSettings):
     @model_validator(mode="after")
     def _one_case_or_a_batch(self) -> Self:
         if (self.test_case_id is None) == (self.prompt_id is None):
-            raise ValueError("testCaseId: give it, or promptId for a batch of its cases")
+            raise ValueError("testCaseId: give testCaseId, or promptId for a batch of its cases")
         if self.test_case_ids is not None and self.prompt_id is None:
-            raise ValueError("testCaseIds: they go with promptId, whose cases they are")
+            raise ValueError("testCaseIds: needs promptId, the prompt of these cases")
         if self.agent_run_id is not None and self.test_case_id is None:
-            raise ValueError("agentRunId: it goes with testCaseId")
+            raise ValueError("agentRunId: needs testCaseId")
         return self
 
     @property

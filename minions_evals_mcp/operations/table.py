@@ -86,7 +86,7 @@ class Operation:
 
 
 LEFT_OUT: Mapping[Interface, Mapping[str, str]] = {
-    "message": {"key": "the message's id is the key: a message under one id is carried out once"},
+    "message": {"key": "the message's id is the key: a message with the same id runs once"},
     "graphql": {"triggered_by": "every request of that interface is triggered by `graphql`"},
 }
 """Fields that an interface takes from none of its callers, each with the reason."""
@@ -121,7 +121,7 @@ LIMITED: Mapping[Interface, Mapping[str, str]] = {
 
 _ENGINE_REQUEST = "`{0}` takes the engine's own `{1}`, which is documented; it is made of this request everywhere else"
 _KNOWN_SPEAKER = "the terminal, or the token of the call, identifies the person"
-_WHO_JUDGES = "who judges what is for the operator of a team's queue to say, at the command line"
+_WHO_JUDGES = "who judges what is for the operator of a team's queue to say, at the command line and on the page"
 _NO_BENCHMARKS = "document 5 has no benchmarks"
 _OF_DOCUMENT_5: Mapping[str, str] = dict.fromkeys(
     ("judge", "target", "recorded", "trials", "fresh", "max_cost_usd", "max_seconds", "world", "faults"),

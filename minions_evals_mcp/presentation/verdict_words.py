@@ -105,13 +105,13 @@ def uses_words(uses: BenchmarkUses, *, sealed: bool) -> str:
     ]
     done = f"{' and '.join(ended)} ended" if ended else ""
     if sealed:
-        return f"Sealed: its cases and the results of its runs are hidden. {done or 'Nothing has ended'} so far."
+        return f"Sealed: its cases and the results of its runs are hidden. {done or 'Nothing has finished'} so far."
     if done:
         return f"No benchmark run yet: {done}."
     if uses.open:
-        return f"No run has ended yet: {_counted(uses.open, 'job')} in progress."
+        return f"No run has finished yet: {_counted(uses.open, 'job')} in progress."
     if uses.unfinished:
-        return f"No run has ended: {_counted(uses.unfinished, 'job')} stopped or failed."
+        return f"No run has finished: {_counted(uses.unfinished, 'job')} stopped or failed."
     return ""
 
 

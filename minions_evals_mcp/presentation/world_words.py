@@ -35,7 +35,7 @@ def call_marks(extra: JsonValue) -> list[CallMark]:
     )
     marks += [CallMark("attacked", is_notable=True)] if "attacked" in beside else []
     marks += [CallMark("missed", is_notable=True)] if "missed" in beside else []
-    return marks or [CallMark("not of the world")]
+    return marks or [CallMark("not a tool of the world")]
 
 
 def missed_reason(extra: JsonValue) -> str:

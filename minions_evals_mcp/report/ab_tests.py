@@ -72,7 +72,7 @@ def _columns(result: AbTestResult) -> list[TableColumn]:
         TableColumn("first token", [ms(branch.time_to_first_token) for branch in made], 6, right=True),
         TableColumn("tokens/s", [_rate(branch.tokens_per_second) for branch in made], 7, right=True),
         TableColumn("cost each", [dollars(branch.estimated_cost) for branch in made], 3, right=True),
-        TableColumn("cost in all", [dollars(branch.total_cost) for branch in made], 5, right=True),
+        TableColumn("total cost", [dollars(branch.total_cost) for branch in made], 5, right=True),
         TableColumn("first in" if result.iterations > 1 else "", [_fate(result, branch) for branch in made], 1),
     ]
 
@@ -126,7 +126,7 @@ def show_branches(
 ) -> None:
     """The branches of a test case with what their executions add up to, and what they did under earlier configurations."""
     if not branches:
-        nothing = in_store(f"{case_id} has no branches; `minions-evals import FILE` brings some", store)
+        nothing = in_store(f"{case_id} has no branches. Add some with `minions-evals import FILE`", store)
         console().print(Text(nothing), soft_wrap=True)
         return
     branch_fields = [record.fields for record in branches]
@@ -186,7 +186,7 @@ def show_executions(branch_id: str, made: Sequence[Record[TestBranchExecution]],
             soft_wrap=True,
         )
     if not made:
-        nothing = in_store(f"{branch_id} has no executions here; `minions-evals ab-test` makes some", store)
+        nothing = in_store(f"{branch_id} has no executions here. Create some with `minions-evals ab-test`", store)
         out.print(Text(nothing), soft_wrap=True)
 
 

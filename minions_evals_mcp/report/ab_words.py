@@ -14,19 +14,19 @@ from minions_evals_mcp.stats.skewed.quantiles import OpenBounds
 UNKNOWN = "–"
 EVIDENCE = {
     "supported": "statistically significant",
-    "within-noise": "could be chance",
-    "undecidable": "too few decided iterations to tell it from chance",
+    "within-noise": "not significant",
+    "undecidable": "too few decided iterations for significance",
 }
 LEAD = {
     "supported": "statistically significant",
     "within-noise": "not significant",
-    "undecidable": "not to be told from chance: too few cases differ",
+    "undecidable": "not significant: too few cases differ",
 }
 WINS_BY: dict[Criterion, str] = {
     "best_quality": "quality",
     "fastest": "time",
     "cheapest": "cost",
-    "best_value": "quality for a dollar",
+    "best_value": "quality per dollar",
     "balanced": "quality, time and cost together",
     "best_checked": "its own checks",
 }
@@ -169,7 +169,7 @@ def figure(result: AbTestResult, branch: AbBranch) -> str:
         case "cheapest":
             return dollars(branch.figure)
         case "best_value":
-            return "no cost" if branch.figure is None else f"{branch.figure:.4g} a dollar"
+            return "no cost" if branch.figure is None else f"{branch.figure:.4g} per dollar"
         case "best_checked":
             return percent(None if branch.figure is None else 100 * branch.figure)
         case "best_quality" | "balanced":

@@ -14,15 +14,15 @@ from minions_evals_mcp.report.plain import printable
 
 WORDS = {
     "empty": "an empty answer", "echo": "its own input", "refusal": "a refusal", "fixed": "a fixed sentence",
-    "paste-all": "all answers pasted together", "other-case": "another case's answer", "keywords": "the checks' keywords",
+    "paste-all": "all answers concatenated", "other-case": "another case's answer", "keywords": "the checks' keywords",
     "shortest": "a fragment", "injection": "an instruction to the judge", "negation": "the contrary",
     "number": "another number", "date": "another date", "name": "another name", "step": "a missing step",
     "argument": "another tool argument",
 }  # fmt: skip
 FINDINGS = {
-    "never-fails": "a check that nothing fails", "never-passes": "a check that nothing passes",
+    "never-fails": "a check that never fails", "never-passes": "a check that never passes",
     "reference-fails": "its expected answer does not pass its own checks",
-    "no-reference": "no expected answer: mutants cannot be tried", "duplicate": "asks and checks what another case does",
+    "no-reference": "no expected answer: mutants cannot be tried", "duplicate": "duplicates another case",
 }  # fmt: skip
 TEXTS = 2
 NAMED = 3
@@ -52,7 +52,7 @@ def _by_others(audit: Audit) -> str:
     if not audit.not_audited_count or audit.with_judge is not None:
         return ""
     cases = f"{audit.not_audited_count} of {audit.case_count}"
-    return f" Of these, {cases} are judged by others than rules, too: only their rules were tried."
+    return f" Of these, {cases} also have checks that are not rules. Only their rules were tried."
 
 
 def audit_lines(audit: Audit, *, limit: int) -> Iterator[str]:
@@ -67,12 +67,12 @@ def audit_lines(audit: Audit, *, limit: int) -> Iterator[str]:
             f"{FINDINGS.get(kind, kind)} ({_cases(count)})" for kind, count in _most(audit.findings)
         )
     if audit.look_count:
-        yield f"{audit.look_count} mutants may still be right: they are not counted."
+        yield f"{audit.look_count} mutants may still be correct and are not counted."
     if audit.judge_error_count:
         cases = "1 case" if audit.judge_error_count == 1 else f"{audit.judge_error_count} cases"
         yield f"{cases} could not be audited with the judge: {printable(audit.judge_problem, 300)}"
     elif audit.with_judge is not None:
-        yield f"{printable(audit.with_judge, 120)} judged the cheats, where it judges; mutants were tried by rule alone."
+        yield f"{printable(audit.with_judge, 120)} judged the cheats in the cases it judges. Mutants were tried by rules only."
     groups = alike(audit.cases)
     for group in groups[:limit]:
         yield from case_lines(*group)
@@ -130,7 +130,7 @@ def _text(cheat: LetThrough) -> str:
 def nothing_suggested(cases: Sequence[CaseAudit]) -> str:
     """That no check is suggested, and why: what is said of most of the cases."""
     why = Counter(case.unsuggested for case in cases if case.unsuggested).most_common(1)
-    return f"nothing is suggested. {why[0][0]}" if why else "nothing is suggested: there is no hole"
+    return f"no suggestion. {why[0][0]}" if why else "no suggestion needed: no wrong answer passes"
 
 
 def by_hand_lines(cases: Sequence[CaseAudit]) -> Iterator[str]:
@@ -138,7 +138,7 @@ def by_hand_lines(cases: Sequence[CaseAudit]) -> Iterator[str]:
     if not any(case.suggestion is not None for case in cases):
         yield nothing_suggested(cases)
         return
-    yield "The assertions of a config are edited by hand, no diff is written. Suggested in place of a test's `assert`:"
+    yield "No diff is written for a config. Replace a test's `assert` with:"
     for case in cases:
         if case.suggestion is not None:
             passing = next((cheat.text for cheat in case.let_through if cheat.counted), "")

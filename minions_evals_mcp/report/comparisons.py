@@ -75,7 +75,7 @@ def _method(summary: ComparisonSummary) -> list[str]:
     if left := len(summary.criteria) - min(len(moved), CRITERIA):
         lines.append(
             f"  {left} other {'criterion' if left == 1 else 'criteria'}"
-            + (" did not move" if len(moved) <= CRITERIA else "")
+            + (" did not change" if len(moved) <= CRITERIA else "")
         )
     return [*lines, f"  run {summary.run_a} of {summary.version_a}", f"  run {summary.run_b} of {summary.version_b}"]
 
@@ -92,7 +92,7 @@ def _closing(summary: ComparisonSummary, place: str) -> list[str]:
     if summary.caution:
         lines.append(f"Caution: {summary.caution}.")
     if summary.settle:
-        lines.append(f"What would settle it: {summary.settle}.")
+        lines.append(f"To decide: {summary.settle}.")
     return [*lines, f"comparison {summary.comparison_id}{place}"]
 
 

@@ -64,7 +64,7 @@ def diff_view(diff: RunDiff, out: Console) -> Group:
     for change in diff.changes:
         lines.extend(_change(change, out))
     if diff.more:
-        lines.append(Text(f"and {diff.more} more: --limit shows them", style="dim"))
+        lines.append(Text(f"and {diff.more} more (--limit shows them)", style="dim"))
     return Group(*lines)
 
 
@@ -82,7 +82,7 @@ def _figures(diff: RunDiff, out: Console) -> Iterator[Text]:
     yield from _indented(Text(counted or "nothing to compare"), 2, out)
     apart = ", ".join(f"{diff.counts[kind]} {KIND_WORDS[kind]}" for kind in APART if kind in diff.counts)
     if apart:
-        yield from _indented(Text(f"left out of these figures: {apart}", style="yellow"), 2, out)
+        yield from _indented(Text(f"not included: {apart}", style="yellow"), 2, out)
     if words := checks_words(diff):
         yield from _indented(Text(printable(words, 600), style="yellow"), 2, out)
     yield from _indented(Text(printable(set_up_words(diff), 400)), 2, out)

@@ -15,7 +15,13 @@ from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.lift.arms import ArmName, prompt_of
-from minions_evals_mcp.engine.lift.result import CostChange, LiftResult, ShareFound, TriggerFigures
+from minions_evals_mcp.engine.lift.result import (
+    CostChange,
+    LiftResult,
+    ShareFound,
+    TriggerFigures,
+    component_words,
+)
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console, on_screen
@@ -53,10 +59,11 @@ def _notes(result: LiftResult) -> list[str]:
     left_out = first_named(result.left_out, NAMED)
     return [
         result.in_words,
+        *map(component_words, result.components),
         *map(cost_line, result.costs),
         *trigger_lines(result.triggers),
         *result.notes,
-        *([f"not run, as nothing is asked of the output: {left_out}"] if left_out else []),
+        *([f"not run, because they have no check of the output: {left_out}"] if left_out else []),
     ]
 
 
@@ -82,7 +89,7 @@ def cost_line(change: CostChange) -> str:
         sure = f"95 %: {low:+,.{digits}f} to {high:+,.{digits}f}"
     return (
         f"{change.unit}: {change.without_subject:,.{digits}f} without, {change.with_subject:,.{digits}f} with,"
-        f" {change.delta:+,.{digits}f} a case ({sure}; {change.cases} cases){_typical(change, digits)}"
+        f" {change.delta:+,.{digits}f} per case ({sure};  {change.cases} cases){_typical(change, digits)}"
     )
 
 
@@ -92,7 +99,7 @@ def _typical(change: CostChange, digits: int) -> str:
         return ""
     low, high = change.ratio_interval
     medians = f"medians {change.median_without:,.{digits}f} and {change.median_with:,.{digits}f}"
-    return f"; {medians}, a case ×{change.ratio:.2f} (95 %: ×{low:.2f} to ×{high:.2f})"
+    return f"; {medians}, per case ×{change.ratio:.2f} (95 %: ×{low:.2f} to ×{high:.2f})"
 
 
 def trigger_lines(figures: TriggerFigures | None) -> list[str]:
@@ -100,16 +107,14 @@ def trigger_lines(figures: TriggerFigures | None) -> list[str]:
     if figures is None:
         return []
     lines = [
-        f"taken up where it should be: {_share(figures.recall)}",
-        f"rightly, where it was taken up: {_share(figures.precision)}",
+        f"used where it should be: {_share(figures.recall)}",
+        f"correct, where it was used: {_share(figures.precision)}",
     ]
-    for mistake, names in (("not taken up in", figures.missed), ("wrongly taken up in", figures.wrong)):
+    for mistake, names in (("not used in", figures.missed), ("wrongly used in", figures.wrong)):
         if names:
             lines.append(f"{mistake} {first_named(names, NAMED)}")
     if figures.not_captured:
-        lines.append(
-            f"{figures.not_captured} outputs came without a tool log: whether it was taken up is not known of them"
-        )
+        lines.append(f"{figures.not_captured} outputs have no tool log, so it is unknown whether they used it")
     if figures.crashed:
         lines.append(crash_line(figures))
     return lines
@@ -117,13 +122,11 @@ def trigger_lines(figures: TriggerFigures | None) -> list[str]:
 
 def crash_line(figures: TriggerFigures) -> str:
     """The trials that crashed, and between what they leave the share."""
-    line = (
-        f"{figures.crashed} trials crashed, which says nothing of the skill: {first_named(figures.crashed_in, NAMED)}"
-    )
+    line = f"{figures.crashed} trials crashed and do not count: {first_named(figures.crashed_in, NAMED)}"
     if figures.recall_bounds is None:
         return line
     low, high = figures.recall_bounds
-    return f"{line}; taken up where it should be, with them: {100 * low:.0f} to {100 * high:.0f} %"
+    return f"{line}; used where it should be, including them: {100 * low:.0f} to {100 * high:.0f} %"
 
 
 def _share(share: ShareFound) -> str:
@@ -161,6 +164,7 @@ def benchmark_json(
             "verdict": result.verdict,
             "comparison_id": None if result.comparison is None else result.comparison.comparison_id,
             "triggers": None if result.triggers is None else result.triggers.model_dump(mode="json"),
+            "components": [component.model_dump(mode="json") for component in result.components],
         },
     }
 

@@ -46,7 +46,7 @@ async def markdown(report: Report, cases: AsyncIterator[ReportedCase], store: Pa
             room -= len(case_text)
             yield case_text
     if left_out:
-        yield f"\n{left_out} more cases failed or changed; a report in the form `.html` has all of them.\n"
+        yield f"\n{left_out} more cases failed or changed. An `.html` report has all of them.\n"
 
 
 def _fallen(summary: RunSummary) -> Iterator[str]:
@@ -65,7 +65,7 @@ def _head(report: Report, store: Path | None) -> Iterator[str]:
     if report.since is not None:
         yield f"{inert(printable(sentences.since_words(report.since), 600))}\n"
     if summary.level_change is not None and report.comparison is None:
-        yield f"Newest change of level: {inert(level_words(summary.level_change))}.\n"
+        yield f"Newest level shift: {inert(level_words(summary.level_change))}.\n"
     if report.diff is not None:
         yield f"{sentence_case(inert(pair_words(report.diff.reading)))}.\n"
         yield f"{inert(sentences.set_up_words(report.diff))}\n"
@@ -88,7 +88,7 @@ def _head(report: Report, store: Path | None) -> Iterator[str]:
     yield from _checks(report.checks)
     yield f"Run `{summary.run_id}`" + (f" beside run `{report.before.summary.run_id}`" if report.before else "")
     report_file = f"minions-evals report {summary.run_id} -o report.html"
-    yield in_store(f"To look into it: `minions-evals view`, or `{report_file}`\n", store)
+    yield in_store(f"Details: `minions-evals view`, or `{report_file}`\n", store)
 
 
 def _trust(report: Report, store: Path | None) -> Iterator[str]:
@@ -196,7 +196,7 @@ def _lines(case: ReportedCase, shown: ReportedTrial) -> Iterator[str]:
         guess = f": {as_block(shown.cause.root_cause)}" if shown.cause.root_cause else ""
         yield f"Likely cause: {shown.cause.failure_type}, {shown.cause.severity}{guess}"
         if shown.cause.model_says:
-            yield f"Beside that: {as_block(shown.cause.model_says)}"
+            yield f"Also: {as_block(shown.cause.model_says)}"
 
 
 def _escaped(text: str) -> str:

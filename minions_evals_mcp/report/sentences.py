@@ -77,9 +77,9 @@ KIND_OF_RUN: dict[JobKind, str] = {
 }
 VERDICT_SIGNS, VERDICT_LOOK = SIGNS, LOOKS
 EVIDENCE = {
-    "supported": "more than noise (exact McNemar test, p ≤ .05)",
-    "within-noise": "could be noise (exact McNemar test)",
-    "undecidable": "too few cases changed to tell it from chance",
+    "supported": "significant (exact McNemar test, p ≤ .05)",
+    "within-noise": "not significant (exact McNemar test)",
+    "undecidable": "too few cases changed for significance",
 }
 
 
@@ -93,7 +93,7 @@ def since_words(since: RunBefore) -> str:
     from minions_evals_mcp.engine.conclude.setup import changes_sentence  # noqa: PLC0415  as below
 
     moved = since.reading is None or since.reading.verdict is None or bool(since.reading.better or since.reading.worse)
-    verdict = "it is not concluded" if since.reading is None else compared_words(since.reading)
+    verdict = "it is not complete" if since.reading is None else compared_words(since.reading)
     return f"Compared with the run of {minute(since.at)} UTC, {verdict}. {changes_sentence(since.changed, moved=moved)}"
 
 
@@ -209,9 +209,9 @@ def is_weak(cause: str) -> bool:
 def regression_heading(regression: Json) -> str:
     """What a regression is called: the documents' rule by its limit, else the earlier run that it has not come back to."""
     return (
-        "Pass rate fell by more than the limit: task created"
+        "Pass rate dropped by more than the limit: task created"
         if regression.get("byRule") and "fallenSince" not in regression
-        else ("Not recovered from an earlier fall" if "fallenSince" in regression else "Regression")
+        else ("Not recovered from an earlier drop" if "fallenSince" in regression else "Regression")
     )
 
 
@@ -226,7 +226,7 @@ def run_chips(summary: RunSummary, threshold: float | None) -> list[tuple[str, s
         chips.append(("▼ fall", "bad"))
     if summary.regression is not None and summary.regression.get("byRule"):
         chips.append(
-            ("▼ fell by more than the limit", "bad" if summary.regression.get("evidence") == "supported" else "warn")
+            ("▼ dropped by more than the limit", "bad" if summary.regression.get("evidence") == "supported" else "warn")
         )
     if summary.benchmark_run.get("passed") is False:
         chips.append((f"✗ below threshold {threshold:g}" if threshold else "✗ below threshold", "bad"))
@@ -261,8 +261,10 @@ def addressed_words(summary: RunSummary) -> str:
     cases = summary.addressed_judge
     if not cases:
         return ""
-    whose = "The output of 1 case speaks" if len(cases) == 1 else f"The outputs of {len(cases)} cases speak"
-    return f"{whose} to the judge ({first_named(cases, 3)}): such verdicts alone approve nothing, so read them"
+    whose = (
+        "The output of 1 case is addressed" if len(cases) == 1 else f"The outputs of {len(cases)} cases are addressed"
+    )
+    return f"{whose} to the judge ({first_named(cases, 3)}). Read them: their verdicts alone are not enough for an approval"
 
 
 def standing(summary: RunSummary) -> str:
@@ -316,7 +318,7 @@ def _compared(result: PromptComparison, names: Mapping[str, str]) -> str:
         case "equivalent":
             verdict = f"{b} is as good as {a}"
         case "inconclusive":
-            verdict = f"{b} cannot be told from {a}"
+            verdict = f"no clear difference between {b} and {a}"
         case _:
             assert_never(result.verdict)
     return f"{verdict}: score {result.score_a:.3f} → {result.score_b:.3f} ({delta_words(result)}) on {result.sample_size} cases."

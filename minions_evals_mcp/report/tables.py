@@ -29,9 +29,9 @@ from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.run_lines import RunLine
 
 EVIDENCE = {
-    "supported": "more than noise (exact McNemar test, p ≤ .05)",
-    "within-noise": "could be noise: the exact McNemar test cannot tell it from chance",
-    "undecidable": "too few cases changed to tell it from chance",
+    "supported": "significant (exact McNemar test, p ≤ .05)",
+    "within-noise": "not significant (exact McNemar test)",
+    "undecidable": "too few cases changed for significance",
 }
 VERSION = 24
 """So much of a version's name stands in a list."""
@@ -144,7 +144,7 @@ def _interval_line(fields: Json, summary: RunSummary, width: int) -> Text:
         low, high = (_float(end) for end in interval)
         parts.append(f"pass rate {_float(fields['passRate']):.0f} % (95 %: {low:.0f}–{high:.0f} %)")
     if summary.minimum_detectable is not None:
-        parts.append(f"a comparison finds a difference of {summary.minimum_detectable:.2g} or more")
+        parts.append(f"a comparison detects a difference of {summary.minimum_detectable:.2g} or more")
     if summary.bounds is not None and summary.bounds.worst != summary.bounds.best:
         parts.append(f"{summary.bounds.worst:.0f}–{summary.bounds.best:.0f} % if unscored cases are counted")
     if summary.trend is not None:
@@ -173,12 +173,12 @@ def _case_lines(run: Json, width: int) -> Iterator[Text]:
 
 def regression_panel(regression: Json, width: int) -> Group:
     """The regression in words, whether it is more than noise, and the cases behind it."""
-    text = Text(printable(str(regression["summary"]).partition(" The run before: ")[0], 500))
+    text = Text(printable(str(regression["summary"]).partition(" Previous run: ")[0], 500))
     text.append(f"\n{EVIDENCE[str(regression['evidence'])]}", style="dim")
     if "noiseFloor" in regression:
         within = "within" if regression["withinNoiseFloor"] else "more than"
         fell, floor = _float(regression["scoreFell"]), _float(regression["noiseFloor"])
-        text.append(f"\nthe score fell by {fell:.3f}, {within} the noise floor of {floor:.3f}", style="dim")
+        text.append(f"\nthe score dropped by {fell:.3f}, {within} the noise floor of {floor:.3f}", style="dim")
     panel = Panel(text, title="regression", title_align="left", border_style="red")
     failing = regression["newlyFailing"]
     if not isinstance(failing, list) or not failing:
@@ -200,7 +200,7 @@ def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None
     out = console()
     out.print(Text(f"{records} records: test cases, rubrics and recorded agent-runs of a support agent", style="dim"))
     out.print()
-    for title, summary in zip(("1  The prompt as it was", "2  After a careless edit"), summaries, strict=True):
+    for title, summary in zip(("1  The original prompt", "2  After a careless edit"), summaries, strict=True):
         out.print(Text(title, style="bold cyan"))
         out.print(headline(summary, out.width), crop=False)
         out.print()
@@ -210,7 +210,7 @@ def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None
     if last.failures:
         out.print(failures_table(last, out.width))
     out.print()
-    out.print(f"Kept in {db}", style="dim", markup=False, soft_wrap=True)
+    out.print(f"Saved in {db}", style="dim", markup=False, soft_wrap=True)
     for label, command in (
         ("notifications", f"outbox --db {shlex.quote(db)}"),
         ("failure details", f"classify {shlex.quote(last.failures[0].test_run_id)} --db {shlex.quote(db)}")
@@ -235,22 +235,20 @@ def _closing(summary: RunSummary, store: Path | None, place: str) -> list[str]:
             f"{int(spent['calls'])} model calls{cost}" + (f", {faults} faults met and retried" if faults else "")
         )
     if unanswered := int(spent.get("unansweredCalls", 0)):
-        lines.append(
-            f"up to {unanswered} more model calls were under way, of which nothing is kept; they may have been paid"
-        )
+        lines.append(f"up to {unanswered} more model calls were in flight and are lost. They may be billed")
     if cut_off := int(spent.get("unansweredOutputs", 0)):
         calls = "1 call to the target was" if cut_off == 1 else f"{cut_off} calls to the target were"
-        lines.append(f"{calls} cut off without an answer; what that cost, if anything, nobody said")
+        lines.append(f"{calls} cut off without an answer, at unknown cost")
     if own := spent.get("ownCostUsd"):
-        lines.append(f"the target says that its outputs cost ${own:.4f}")
+        lines.append(f"the target reported ${own:.4f} for its outputs")
     if untold := int(spent.get("untoldCosts", 0)):
         lines.append(
-            f"not capped: of {untold} {'output' if untold == 1 else 'outputs'} the target did not say what they cost (costUsd)"
+            f"not capped: of {untold} {'output' if untold == 1 else 'outputs'} the target reported no cost (costUsd)"
         )
     lines.extend(_workers(summary))
     lines.append(f"run {summary.run_id}{place}")
     if summary.state == "stopped":
-        lines.append(f"it goes on under its key, {printable(summary.key, 200)} (--key): what was judged is kept")
+        lines.append(f"progress is saved: resume with --key {printable(summary.key, 200)}")
     if command := next_command(summary):
         lines.append(next_line(command, store))
     return lines
@@ -278,18 +276,18 @@ def _waiting(summary: RunSummary) -> list[str]:
     lines: list[str] = []
     if bare:
         lines.append(
-            f"{_outputs(len(bare), 'has', 'have')} nothing to be judged by: minions-evals accept CASE takes one as what is expected;"
-            " assertions or a rubric do it for every run."
+            f"{_outputs(len(bare), 'has', 'have')} no check: `minions-evals accept CASE` makes one the expected output. Assertions or a"
+            " rubric check every run."
         )
     if users := len(summary.user_packets):
         lines.append(
-            f"{_talks(users)} for the next message of the user: minions-evals runs {summary.run_id} --json shows the requests, submit"
-            " takes {runId, packets: [{digest, message}]}."
+            f"{_talks(users)} for the next message of the user: minions-evals runs {summary.run_id} --json shows the requests. Answer with"
+            " `submit`: {runId, packets: [{digest, message}]}."
         )
     if judged:
         lines.append(
-            f"{_outputs(judged, 'waits', 'wait')} to be judged: minions-evals runs {summary.run_id} --json shows the requests,"
-            " submit takes them; minions-evals judge asks a person."
+            f"{_outputs(judged, 'waits', 'wait')} to be judged: minions-evals runs {summary.run_id} --json shows the requests, `submit`"
+            " answers them. `minions-evals judge` asks a person."
         )
     return lines
 

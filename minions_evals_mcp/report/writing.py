@@ -25,6 +25,6 @@ async def written(out: Path, pieces: AsyncIterator[str]) -> int:
             part.unlink(missing_ok=True)
     except OSError as error:
         raise BadInputError(
-            f"{out} cannot be written: {error.strerror or error}.", remedy="Check the path and its rights."
+            f"{out} cannot be written: {error.strerror or error}.", remedy="Check the path and its permissions."
         ) from error
     return size

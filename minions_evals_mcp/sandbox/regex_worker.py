@@ -23,7 +23,7 @@ def answer(request: str) -> str:
 
     request_read = json.loads(request)
     if EXACT.fullmatch(request_read["pattern"]) is None:
-        return json.dumps({"unmet": "bad pattern: approximate matching is not carried out"})
+        return json.dumps({"unmet": "bad pattern: approximate matching is not supported"})
     try:
         # ASCII classes and word boundaries, as in JavaScript and re2.
         pattern = regex.compile(request_read["pattern"], regex.ASCII)

@@ -37,4 +37,4 @@ class AssertionKind:
     def note_on_turn(self, assertion: Assertion, subject: Subject) -> str:
         """What the reason says of a verdict that was turned round; mostly nothing."""
         differs = subject.of_config and not self.turned_there
-        return f"; {assertion.type} turns this round, which promptfoo does not" if differs else ""
+        return f"; {assertion.type} inverts this, unlike promptfoo" if differs else ""

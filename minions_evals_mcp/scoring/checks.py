@@ -144,7 +144,7 @@ class Ran:
 
 @frozen_type
 class SnippetError:
-    """The reason why a snippet gave nothing back: what it raised (`name` is its type), a limit, or what is not carried out."""
+    """The reason why a snippet gave nothing back: what it raised (`name` is its type), a limit, or what is not supported."""
 
     kind: Literal["raised", "time-limit", "memory-limit", "output-limit", "unsupported", "syntax", "died", "missing"]
     error: str

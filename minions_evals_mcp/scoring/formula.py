@@ -45,7 +45,7 @@ class Formula:
         except (ArithmeticError, ValueError) as error:
             raise NoValueError(str(error)) from None
         if not math.isfinite(value):
-            raise NoValueError("the result is no finite number")
+            raise NoValueError("the result is not a finite number")
         return value
 
 
@@ -99,7 +99,7 @@ def parse_formula(text: str) -> Formula:
     reading = _Reading(text)
     root = reading.ternary()
     if reading.next:
-        raise _refused(text, f"{reading.next!r} is not expected")
+        raise _refused(text, f"{reading.next!r} is unexpected")
     return Formula(text, frozenset(reading.names), root)
 
 
@@ -175,7 +175,7 @@ class _Reading:
             number = float(token)
             return lambda _names: number
         if not (token[:1].isalpha() or token[:1] == "_") or token in {"and", "or"}:
-            raise _refused(self._text, f"{token or 'its end'!r} is not expected")
+            raise _refused(self._text, f"{token or 'its end'!r} is unexpected")
         return self._call(token) if self.next == "(" else self._name(token)
 
     def _name(self, name: str) -> _Node:
@@ -210,7 +210,7 @@ class _Reading:
         while self._text[position:].strip():
             match = _TOKEN.match(self._text, position)
             if match is None:
-                raise _refused(self._text, f"{self._text[position:].strip()[:10]!r} is not carried out")
+                raise _refused(self._text, f"{self._text[position:].strip()[:10]!r} is not supported")
             parts.append(match[0].strip())
             position = match.end()
         return parts

@@ -102,7 +102,7 @@ class SelectedOutput(NamedTuple):
 def max_score_of(assertion: Assertion) -> MaxScore:
     """Returns what a `max-score` assertion asks for; raises `InvalidRecordError` naming the key that does not fit."""
     if assertion.threshold is not None:
-        raise InvalidRecordError("belongs into the value: {threshold: …}", field="threshold")
+        raise InvalidRecordError("belongs in the value: {threshold: …}", field="threshold")
     given = {} if assertion.value is None else assertion.value
     if not isinstance(given, dict):
         raise InvalidRecordError("must be {method?, weights?, threshold?}", field="value")
@@ -124,7 +124,7 @@ def parted(assertions: Sequence[Assertion]) -> tuple[tuple[Assertion, ...], MaxS
     checks = tuple(assertion for assertion in assertions if assertion.type != MAX_SCORE)
     settings = [max_score_of(assertion) for assertion in assertions if assertion.type == MAX_SCORE]
     if len(settings) > 1:
-        raise InvalidRecordError(f"a second {MAX_SCORE}: one chooses", field="type")
+        raise InvalidRecordError(f"only one {MAX_SCORE} check is allowed per test", field="type")
     if settings and not checks:
         raise InvalidRecordError(NOTHING_TO_AGGREGATE, field="type")
     return checks, settings[0] if settings else _BY_DEFAULT

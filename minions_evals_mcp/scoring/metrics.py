@@ -68,7 +68,7 @@ def _by_name(named: Iterable[MetricScore]) -> dict[str, list[MetricScore]]:
 def derived(name: str, formula: str, *, at: str = "") -> DerivedMetric:
     """A metric computed by `formula`; raises `InvalidRecordError` for a name or a formula that cannot be carried out."""
     if not name.strip() or name == COUNT:
-        raise InvalidRecordError(f"{name!r} is no name for a derived metric", field="name", where=at)
+        raise InvalidRecordError(f"{name!r} is not a valid name for a derived metric", field="name", where=at)
     try:
         return DerivedMetric(name, parse_formula(formula))
     except InvalidRecordError as error:

@@ -80,7 +80,7 @@ def linear(pattern: str) -> Search:
     if isinstance(search, Elsewhere):
         if re2 is None:
             raise _bad(pattern, NO_ENGINE)
-        raise _bad(pattern, "look-around, back-references and counts over 1,000 are not carried out here")
+        raise _bad(pattern, "look-around, back-references and counts over 1,000 are not supported here")
     return search
 
 

@@ -114,7 +114,7 @@ def possible_total(max_scores: Iterable[float], *, prompt_id: str) -> float:
     scores = tuple(max_scores)
     if not scores:
         raise BadInputError(
-            f"the prompt {prompt_id!r} has no test cases.", remedy="Name it in their promptId or promptVersionRef."
+            f"the prompt {prompt_id!r} has no test cases.", remedy="Set their promptId or promptVersionRef."
         )
     try:
         total = math.fsum(scores)

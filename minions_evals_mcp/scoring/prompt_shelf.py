@@ -13,7 +13,7 @@ from minions_evals_mcp.errors import BadInputError, NotFoundError
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ShelfPrompt:
     """One version of a prompt; `chain_id` is the prompt that it is a version of, itself where it stands alone."""
 
     id: str
@@ -23,7 +23,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ShelfCase:
     """The inputs, what should come out, and what it is worth. `expected` is None where an evaluator must decide."""
 
     id: str
@@ -47,11 +47,11 @@ class Case:
 class Shelf:
     """The prompts and cases that a storage holds, in its order, each prompt under its chain."""
 
-    prompts: tuple[Prompt, ...]
-    cases: tuple[Case, ...]
+    prompts: tuple[ShelfPrompt, ...]
+    cases: tuple[ShelfCase, ...]
     latest: Mapping[str, str]
 
-    def prompt(self, prompt_id: str) -> Prompt:
+    def prompt(self, prompt_id: str) -> ShelfPrompt:
         """The version under that id, else the latest of the chain of that name; raises `NotFoundError`."""
         by_id = {prompt.id: prompt for prompt in self.prompts}
         named = by_id.get(prompt_id) or by_id.get(self.latest.get(prompt_id, ""))
@@ -59,20 +59,20 @@ class Shelf:
             raise NotFoundError("prompt", prompt_id)
         return named
 
-    def cases_of(self, prompt: Prompt) -> tuple[Case, ...]:
+    def cases_of(self, prompt: ShelfPrompt) -> tuple[ShelfCase, ...]:
         """The active cases that name the version or its chain."""
         return self._active({prompt.id, prompt.chain_id})
 
-    def shared_cases(self, a: Prompt, b: Prompt) -> tuple[Case, ...]:
+    def shared_cases(self, a: ShelfPrompt, b: ShelfPrompt) -> tuple[ShelfCase, ...]:
         """The active cases that both versions run: those of their common chain, else those that name either."""
         common = self._active({a.chain_id}) if a.chain_id == b.chain_id else ()
         return common or self._active({a.id, a.chain_id, b.id, b.chain_id})
 
-    def _active(self, names: set[str]) -> tuple[Case, ...]:
+    def _active(self, names: set[str]) -> tuple[ShelfCase, ...]:
         return tuple(case for case in self.cases if case.is_active and not case.names.isdisjoint(names))
 
 
-def shelved(prompts: Sequence[Prompt], cases: Sequence[Case], follows: Sequence[Relation]) -> Shelf:
+def shelved(prompts: Sequence[ShelfPrompt], cases: Sequence[ShelfCase], follows: Sequence[Relation]) -> Shelf:
     """The shelf of these; raises `BadInputError` for an id that is there twice, and for versions in a ring."""
     _vet_distinct(prompts, "prompts")
     _vet_distinct(cases, "test cases")
@@ -84,11 +84,11 @@ def shelved(prompts: Sequence[Prompt], cases: Sequence[Case], follows: Sequence[
     return Shelf(tuple(replace(prompt, chain_id=names[prompt.id]) for prompt in prompts), tuple(cases), latest)
 
 
-def _vet_distinct(given: Sequence[Prompt] | Sequence[Case], what: str) -> None:
+def _vet_distinct(given: Sequence[ShelfPrompt] | Sequence[ShelfCase], what: str) -> None:
     seen: set[str] = set()
     for prompt_or_case in given:
         if (ident := prompt_or_case.id) in seen:
             raise BadInputError(
-                f"two {what} have the id {ident!r}.", remedy="Results could not be told apart: rename one."
+                f"two {what} have the id {ident!r}.", remedy="Rename one, so that results can be told apart."
             )
         seen.add(ident)

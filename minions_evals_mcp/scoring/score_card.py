@@ -18,8 +18,8 @@ from minions_evals_mcp.scoring.score_matrix import CustomScore, ScoreMatrix
 Row = Mapping[str, JsonValue]
 """One row of a table: column name to cell. A missing cell, null and blank text are empty."""
 
-MIXED_KINDS = "Booleans count in percent and numbers as they are: the mean mixes the two scales."
-MIXED_WAYS = "Some of the columns are better when they rise and some when they fall: the mean mixes the two."
+MIXED_KINDS = "Booleans count in percent and numbers as they are, so the mean mixes two scales."
+MIXED_WAYS = "Some columns are better when higher and some when lower, and the mean mixes them."
 
 
 class BooleanColumn(Value):
@@ -156,13 +156,13 @@ def score_card(columns: Sequence[Column], chosen: Sequence[str] = ()) -> ScoreCa
     names = list(dict.fromkeys(chosen)) or list(known)[-1:]
     missing = [name for name in names if name not in known]
     if missing:
-        raise BadInputError(f"there is no column {missing[0]!r}.", remedy=f"Columns are {_listed(list(known))}.")
+        raise BadInputError(f"unknown column {missing[0]!r}.", remedy=f"Columns are {_listed(list(known))}.")
     picked = [known[name] for name in names]
     counted = tuple(column for column in picked if not isinstance(column, OtherColumn))
     if not counted:
         usable = [column.name for column in columns if not isinstance(column, OtherColumn)]
         raise BadInputError(
-            f"nothing to score: {_listed(names)} holds neither Booleans only nor numbers only."
+            f"nothing to score: {_listed(names)} has neither only Booleans nor only numbers."
             if names
             else "nothing to score: the table is empty.",
             remedy=f"Choose with {argument('columns')} among {_listed(usable)}." if usable else "",

@@ -14,7 +14,7 @@ from minions_evals_mcp.scoring.score_matrix import ScoreCell, ScoreMatrix
 
 Effect = Literal["better", "worse", "same", "incomparable"]
 Figure = str | float
-UNITS_DIFFER = "The two scores are of different kinds ({before}, {after}): their difference would say nothing."
+UNITS_DIFFER = "The two scores are of different kinds ({before}, {after}), so their difference has no meaning."
 
 
 class FigureChange(Value):

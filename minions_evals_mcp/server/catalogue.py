@@ -87,18 +87,18 @@ CATALOGUE: Mapping[str, ToolEntry] = {
         "runs", "Run a test case", "run_test_case", runs.RunAnswer, "running:run_test_case", reach="judges",
         search="run one eval test case",
         description="""\
-Judges one output of a test case (the target's, else recorded) and saves score, reasons and failure.
-Use: one case, or promptId's. judge=caller: returns a prompt for you to judge.
-Not: a benchmark (run_benchmark); to keep nothing (score_outputs).
-Costs: a model call a criterion for llm.
+Judges one output of a test case (from the target, or recorded) and saves score, reasons and failure.
+Use: one case, or promptId for a batch. judge=caller: returns a prompt for you to judge.
+Not: a benchmark (run_benchmark); to save nothing (score_outputs).
+Costs: one model call per criterion for llm.
 Errors: unknown id, no output, reused key.""",
     ),
     "run_benchmark": ToolEntry(
         "runs", "Run a benchmark", "run_benchmark", runs.RunAnswer, "running:run_benchmark", reach="judges",
         search="regression test an agent or prompt; eval suite; measure quality",
         description="""\
-Judges every active case of a benchmark. Rules: the verdict within 10 s, else poll get_run.
-Use: to measure a version. Stored outputs anew: rejudgeRunId.
+Judges every active case of a benchmark. Rules: verdict within 10 s, otherwise poll get_run.
+Use: to measure a version. rejudgeRunId judges stored outputs again.
 Not: two versions (compare_prompt_versions).
 Costs: model calls for llm and targets. judge=caller needs no key.
 Errors: unknown id, no key, reused key.""",
@@ -118,10 +118,10 @@ Errors: unknown version, no outputs of a version, reused key.""",
         "analysis", "Try a candidate version", "try_version", runs.RunAnswer, "trying:try_version", reach="judges",
         search="optimise a prompt against an eval",
         description="""\
-Compares a candidate with the version in use: the open part in full, a sealed part by its verdict and the budget left.
-Use: in an optimiser's loop; sealed for candidates to ship.
-Not: for figures of sealed cases.
-Costs: two benchmark runs a part; same idempotencyKey goes on.
+Compares a candidate with the version in use. Returns the open part in full, and a sealed part's verdict and remaining budget.
+Use: in an optimiser's loop; sealed=true only for candidates to ship.
+Not: to see sealed cases.
+Costs: two benchmark runs per part. The same idempotencyKey resumes.
 Errors: no budget left, unknown version, no outputs.""",
     ),
     "classify_failure": ToolEntry(
@@ -132,16 +132,16 @@ Errors: no budget left, unknown version, no outputs.""",
 Classifies failures again: type, severity, root cause with its step, and the evidence.
 Use: after a run with failures; askModel where rules are unsure.
 Not: for outputs without a run (score_outputs).
-Costs: nothing by rule; askModel one model call a failure.
+Costs: nothing by rules. askModel: one model call per failure.
 Errors: the run passed; unknown id; no model configured.""",
     ),
     "promote_failure": ToolEntry(
-        "analysis", "Make a case of a failure", "promote_failure", analysis.PromotedAnswer, "analysis:promote_failure",
+        "analysis", "Turn a failure into a test case", "promote_failure", analysis.PromotedAnswer, "analysis:promote_failure",
         idempotent=True,
         search="turn a failure or trace into a regression test",
         description="""\
-Creates a test case from a failed run or trace: its input and a check that this output fails and corrected passes.
-Use: to prevent a fixed failure from coming back; without corrected it is a draft.
+Creates a test case from a failed run or trace, with a check that this output fails and the corrected output passes.
+Use: to prevent a fixed failure from coming back; without corrected, it is a draft.
 Not: for sealed cases.
 Costs: nothing.
 Errors: the run passed; unknown id; corrected changes nothing.""",
@@ -151,7 +151,7 @@ Errors: the run passed; unknown id; corrected changes nothing.""",
         search="test suite from production logs, failure clusters",
         description="""\
 Reads an agent's production traces: failures by kind, and draft cases whose checks fail the trace.
-Use: reader rules; or caller: send notes on the traces it returns. Then accept drafts.
+Use: reader=rules, or reader=caller and send notes on the returned traces. Then accept drafts.
 Not: one known failure (promote_failure).
 Costs: nothing. Personal data is masked.
 Errors: no trace of that agent.""",
@@ -160,14 +160,14 @@ Errors: no trace of that agent.""",
         "analysis", "Draft cases from a prompt", "suite_from_prompt", analysis.PromptSuiteAnswer, "analysis:suite_from_prompt",
         search="synthetic test cases from documents, edge cases, adversarial variants",
         description="""\
-Drafts synthetic cases of a prompt or documents, audited, without repeats.
-Use: returns texts; call again with them and your cases. Then accept drafts.
+Drafts synthetic cases from a prompt or documents, audited and without duplicates.
+Use: returns texts. Call again with the same sources and your cases. Then accept drafts.
 Not: production traces (suite_from_traces).
 Costs: nothing.
 Errors: no text; unknown version.""",
     ),
     "detect_trend": ToolEntry(
-        "analysis", "Tell a benchmark's trend", "detect_trend", analysis.TrendAnswer, "analysis:detect_trend", writes=False,
+        "analysis", "Show a benchmark's trend", "detect_trend", analysis.TrendAnswer, "analysis:detect_trend", writes=False,
         search="quality drift over time",
         description="""\
 Returns whether a benchmark improves, degrades or is stable over its last runs, and why: slope, interval, p-value, breaks.
@@ -180,8 +180,8 @@ Errors: the benchmark has no completed run.""",
         "analysis", "Audit a benchmark's checks", "audit_benchmark", analysis.AuditAnswer, "auditing:audit_benchmark",
         search="can a wrong answer pass the checks",
         description="""\
-Tries wrong answers on a benchmark's checks: which pass, case by case, and which check would stop each.
-Use: before a benchmark is trusted, and after its cases change.
+Tries wrong answers on a benchmark's checks: per case, which pass and which check would stop them.
+Use: before you trust a benchmark, and after its cases change.
 Not: outputs of an agent (run_benchmark).
 Costs: nothing.
 Errors: unknown benchmark, no active case.""",
@@ -190,7 +190,7 @@ Errors: unknown benchmark, no active case.""",
         "analysis", "Plan a benchmark's size", "plan_benchmark", analysis.PlanAnswer, "statistics:plan_benchmark", writes=False,
         search="sample size, statistical power, minimum detectable effect",
         description="""\
-Says how many cases, groups or trials find a difference of a given size, from the benchmark's own runs.
+Computes how many cases, groups or trials detect a given difference, from the benchmark's own runs.
 Use: before a comparison, or after an inconclusive one.
 Not: to compare (compare_prompt_versions).
 Costs: nothing.
@@ -211,59 +211,59 @@ Errors: unknown runId; list_records type run lists them.""",
         description="""\
 Stops a run. Judged cases are saved, and the same idempotencyKey resumes it.
 Use: when a run is no longer wanted or costs too much.
-Not: to undo a run: history stays.
+Not: to undo a run: results stay.
 Costs: calls in flight may still be billed.
 Errors: another process works on it; unknown runId.""",
     ),
     "submit_judgments": ToolEntry(
-        "runs", "Hand in judgments", runs.SubmitJudgments, runs.RunAnswer, "running:submit_judgments", role="judge",
-        search="hand in LLM judge scores",
+        "runs", "Submit judgments", runs.SubmitJudgments, runs.RunAnswer, "running:submit_judgments", role="judge",
+        search="submit LLM judge scores",
         description="""\
 Submits your scores for a run with judge=caller, or your messages as the user of its conversations. Returns the next requests.
-Use: a score within range and a rationale quoting the output, for every criterion of a request. A message where it asks for one.
+Use: a score within range and a rationale quoting the output, for every criterion of a request, or a message if it asks for one.
 Not: to change a judgment. Judging your own output marks the run selfJudged.
-Costs: nothing; a message has the target answer.
-Errors: all or nothing, naming what does not fit.""",
+Costs: nothing. A message makes the target answer.
+Errors: all or nothing, naming the invalid part.""",
     ),
     "label_user": ToolEntry(
         "runs", "Overrule the user check", "label_user", runs.RunAnswer, "running:label_user", idempotent=True, reach="judges",
         search="simulated user spoiled a conversation",
         description="""\
-Says which conversations' simulated user did its part (sound) or spoiled them; judges the run anew by it.
-Use: where a person disagrees with the user check.
+Records in which conversations the simulated user did its part (sound) or spoiled them, and judges the run again.
+Use: if a person disagrees with the user check.
 Not: as an agent: refused.
-Costs: judging what had no verdict.
-Errors: no person speaks; unknown conversation.""",
+Costs: judging cases that had no verdict.
+Errors: not a person; unknown conversation.""",
     ),
     "run_ab_test": ToolEntry(
         "analysis", "A/B test models", "run_ab_test", runs.RunAnswer, "ab_testing:run_ab_test", reach="judges",
         search="compare models by quality, cost, latency",
         description="""\
 Runs 2–5 branches (models and parameters) of one test case side by side and ranks them by winnerCriteria.
-Use: to choose a model; save test-branch records first. Goes on like run_benchmark.
+Use: to choose a model; save test-branch records first. Continues like run_benchmark.
 Not: to compare prompt versions (compare_prompt_versions).
-Costs: one model call a branch and iteration.
-Errors: unknown branch, no key of a provider, a parameter that it lacks.""",
+Costs: one model call per branch and iteration.
+Errors: unknown branch, no provider key, unsupported parameter.""",
     ),
     "get_statistics": ToolEntry(
         "analysis", "Read statistics", analysis.GetStatistics, analysis.StatisticsAnswer, "statistics:get_statistics", writes=False,
         search="pass rate and history of a test case",
         description="""\
 Returns a test case's history: runs, pass rate, mean score, regressions, trend by day. Or a prompt's or skill's cases, or a branch.
-Use: to see how a case did over time and prompt versions.
+Use: to see a case over time and prompt versions.
 Not: for a benchmark's trend (detect_trend).
 Costs: nothing.
 Errors: unknown test case or branch.""",
     ),
     "score_outputs": ToolEntry(
-        "scoring", "Score outputs, keep nothing", scoring.ScoreOutputs, scoring.ScoresAnswer, "scoring:score_outputs", writes=False,
+        "scoring", "Score outputs, save nothing", scoring.ScoreOutputs, scoring.ScoresAnswer, "scoring:score_outputs", writes=False,
         search="score text with assertions, no model",
         description="""\
 Checks outputs by assertions (rows), selects the best of several by max-score (picks), or makes a table's or run's score card.
 Use: quick checks and choices; two tables or runs compared.
-Not: to keep judgments or ask a model (run_test_case).
+Not: to save judgments or ask a model (run_test_case).
 Costs: nothing.
-Errors: a bad row says so in its result.""",
+Errors: a bad row has its error in its result.""",
     ),
     "list_records": ToolEntry(
         "records", "List records", records.ListRecords, records.RecordsAnswer, "records:list_records", writes=False,
@@ -278,8 +278,8 @@ Errors: unknown type.""",
     "get_record": ToolEntry(
         "records", "Read a record", records.GetRecord, records.RecordAnswer, "records:get_record", writes=False,
         description="""\
-Shows one record of any type with its relations, or a message and what came of it.
-Use: to read a case, judgment, failure or agent-run; fields picks keys, cursor reads long ones in parts.
+Shows one record of any type with its relations, or a message and its outcome.
+Use: to read a case, judgment, failure or agent-run; fields selects keys, cursor reads long records in parts.
 Not: for a run's progress (get_run).
 Costs: nothing.
 Errors: unknown id.""",
@@ -289,9 +289,9 @@ Errors: unknown id.""",
         search="write an eval suite: test cases, checks, rubrics, benchmark",
         description="""\
 Creates or updates definitions (test-case, rubric, rubric-criterion, benchmark, …) and copies (agent-run, prompt-version), all or nothing.
-Use: to write a suite; a new baseline (merge expectedOutputs; judges what waited); a resolved eval-failure (its id with resolutionNotes).
+Use: to write a suite; a new baseline (merge expectedOutputs; judges waiting outputs); an eval-failure's resolution (id, resolutionNotes).
 Not: to change results or recorded outputs: refused.
-Costs: nothing; saving the same twice changes nothing.
+Costs: nothing. Saving the same twice changes nothing.
 Errors: the record, field and reason.""",
     ),
     "approve_prompt_version": ToolEntry(
@@ -299,28 +299,28 @@ Errors: the record, field and reason.""",
         destructive=True,
         search="release gate for a prompt version",
         description="""\
-Records that a prompt version is approved or refused, or (by a person) in use: the one to beat.
+Records that a prompt version is approved or refused, or (by a person) is the version in use.
 Use: when a comparison's verdict is improved over the current version.
 Not: to override an inconclusive one: only a person can, at the command line.
 Costs: nothing. It cannot be undone.
-Errors: hard-rule HR2 with what is missing and the call that supplies it.""",
+Errors: hard-rule HR2 with the missing evidence and the call that supplies it.""",
     ),
     "send_message": ToolEntry(
         "release", "Message the EvalAgent", release.SendMessage, release.ReceiptAnswer, "release:send_message",
         description="""\
-Sends a message to the EvalAgent daemon, which works on it in its own process.
-Use: for work that should go on without you, or an agent-run to be judged on arrival.
+Sends a message to the EvalAgent daemon.
+Use: for work that should continue without you, or to judge an agent-run on arrival.
 Not: when you need the result now (the tools above).
-Costs: what the asked work costs.
-Errors: a malformed payload, by field; agentRunning=false: nobody is there yet.""",
+Costs: the requested work.
+Errors: a malformed payload, by field; agentRunning=false: no daemon is running yet.""",
     ),
     "delete_record": ToolEntry(
         "records", "Hide a record", records.DeleteRecord, records.DeletedAnswer, "records:delete_record", idempotent=True,
         description="""\
 Hides a definition or copy from lists. References keep working, and saving it again restores it.
 Use: for cases and benchmarks that are no longer wanted.
-Not: for results: history is never deleted.
+Not: for results, which are never deleted.
 Costs: nothing.
-Errors: unknown id, or a result's.""",
+Errors: unknown id, or the id of a result.""",
     ),
 }  # fmt: skip

@@ -65,7 +65,8 @@ def read_door(address: str, *, allowed_hosts: Sequence[str], token: str | None) 
     read = read_address(address, allowed_hosts=tuple(allowed_hosts))
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise BadInputError(
-            f"MINIONS_EVALS_HTTP_TOKEN has {len(token)} characters.", remedy=f"Use {SHORTEST_TOKEN} or more, at random."
+            f"MINIONS_EVALS_HTTP_TOKEN has {len(token)} characters.",
+            remedy=f"Use at least {SHORTEST_TOKEN} random characters.",
         )
     door = Door(read.host, read.port, read.allowed_hosts, token)
     if door.is_loopback:
@@ -105,7 +106,7 @@ class Bearer:
                 "WWW-Authenticate": "Bearer",
                 "Connection": "close",
             }  # whatever body is on its way is not waited for
-            refused = PlainTextResponse("A bearer token that is known is needed.", 401, headers)
+            refused = PlainTextResponse("A valid bearer token is required.", 401, headers)
             await refused(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -139,7 +140,7 @@ def http_app(server: EvalsServer, session: ServerSession, door: Door, *, with_gr
 
     async def metrics(request: Request) -> Response:
         if request.headers.get("host") not in door.security().allowed_hosts or "origin" in request.headers:
-            return PlainTextResponse("This address answers under its own name only.", 421)
+            return PlainTextResponse("This server answers only to its own host name.", 421)
         return await _metrics(session)
 
     server.custom_route(HEALTH, methods=["GET"])(health)

@@ -35,7 +35,7 @@ class ServerOptions:
     def _withheld(self, name: str) -> str:
         entry = CATALOGUE[name]
         if self.read_only and entry.writes:
-            return "this server is read-only (--read-only): nothing can be written through it."
+            return "this server is read-only (--read-only)."
         named = self.toolsets or self.tools
         if named and entry.toolset not in self.toolsets and name not in self.tools:
             return f"the operator does not offer it (toolset {entry.toolset})."
@@ -65,43 +65,49 @@ def read_options(arguments: Sequence[str]) -> ServerOptions:
         description="Serve Minions Evals to agents over MCP (stdio, or --http).",
         allow_abbrev=False,
     )
-    parser.add_argument("--db", type=Path, help="the store's file (MINIONS_EVALS_DB, else in your data folder)")
+    parser.add_argument("--db", type=Path, help="the store file (MINIONS_EVALS_DB, otherwise in your data folder)")
     parser.add_argument(
-        "--read-only", action="store_true", help="offer no tool that writes; a missing store is an error"
+        "--read-only", action="store_true", help="offer only tools that read; a missing store is an error"
     )
-    parser.add_argument("--toolsets", default="", metavar="A,B", help=f"offer these only: {', '.join(TOOLSETS)}")
-    parser.add_argument("--tools", default="", metavar="A,B", help="offer these tools, besides the toolsets named")
+    parser.add_argument("--toolsets", default="", metavar="A,B", help=f"offer only these: {', '.join(TOOLSETS)}")
+    parser.add_argument(
+        "--tools", default="", metavar="A,B", help="offer these tools in addition to the named toolsets"
+    )
     parser.add_argument(
         "--target", help="default target, for outputs that are not recorded: PROVIDER:MODEL or python:module:function"
     )
-    parser.add_argument("--http", metavar="HOST:PORT", help="listen there instead of on stdin; 127.0.0.1:8765, say")
+    parser.add_argument(
+        "--http", metavar="HOST:PORT", help="listen on this address instead of stdin, e.g. 127.0.0.1:8765"
+    )
     parser.add_argument(
         "--allowed-host",
         dest="allowed_hosts",
         action="append",
         default=[],
         metavar="NAME",
-        help="a name under which others may call (with --http)",
+        help="a host name that callers may use (with --http)",
     )
     parser.add_argument(
-        "--graphql", action="store_true", help="serve the testing API at /graphql too (with --http; an extra)"
+        "--graphql",
+        action="store_true",
+        help="also serve the testing API at /graphql (with --http; needs the graphql extra)",
     )
     parser.add_argument(
         "--project",
         type=Path,
         metavar="FILE",
-        help="minions-evals.toml: store, judge, embedder and limits; its target, where that is a model",
+        help="minions-evals.toml: store, judge, embedder, limits, and its target if that is a model",
     )
     parser.add_argument(
         "--explain",
         choices=EXPLAIN,
-        help="llm: callers may have a model say why something failed, where rules are unsure",
+        help="llm: callers may ask a model to explain failures where rules are unsure",
     )
     options = parser.parse_args(arguments)
     if options.allowed_hosts and options.http is None:
-        raise BadInputError("--allowed-host goes with --http.", remedy="Say where to listen: --http HOST:PORT.")
+        raise BadInputError("--allowed-host needs --http.", remedy="Name the address: --http HOST:PORT.")
     if options.graphql and options.http is None:
-        raise BadInputError("--graphql goes with --http.", remedy="Say where to listen: --http HOST:PORT.")
+        raise BadInputError("--graphql needs --http.", remedy="Name the address: --http HOST:PORT.")
     options.toolsets = _names("toolset", options.toolsets, TOOLSETS)
     options.tools = _names("tool", options.tools, tuple(CATALOGUE))
     options.allowed_hosts = tuple(options.allowed_hosts)
@@ -114,5 +120,5 @@ def _names(kind: str, given: str, known: Sequence[str]) -> tuple[str, ...]:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
-            raise BadInputError(f"there is no {kind} {name!r}.", remedy=hint)
+            raise BadInputError(f"unknown {kind} {name!r}.", remedy=hint)
     return names

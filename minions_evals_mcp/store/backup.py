@@ -38,8 +38,8 @@ class Copied:
             else f"{rest} of them in plain text"
         )
         return (
-            f"it holds {self.sealed} sealed cases, {how}, and what was put out and said of them:"
-            " keep it from whoever must not see them"
+            f"it contains {self.sealed} sealed cases ({how}) with their outputs and judgments. Keep it away from everyone who must not see"
+            " them"
         )
 
 
@@ -51,7 +51,7 @@ async def back_up(path: Path, target: Path) -> Copied:
     if await anyio.Path(target).exists():
         raise already_there(target)
     if not await anyio.Path(path).exists():
-        raise StoreError(f"there is no store at {path}.", remedy=f"Name it with {argument('db')}.")
+        raise StoreError(f"no store at {path}.", remedy=f"Name it with {argument('db')}.")
     half = target.with_name(f".{target.name}.{os.getpid()}.part")
     connection = connect(path, read_only=True)
     try:
@@ -76,7 +76,7 @@ def _copy(db: Db, half: Path) -> None:
 
 def already_there(target: Path) -> ConflictError:
     """Returns why nothing is written there."""
-    return ConflictError(f"{target} exists already.", remedy="Choose another name; nothing is overwritten.")
+    return ConflictError(f"{target} already exists.", remedy="Choose another name. Existing files are not overwritten.")
 
 
 def settle(half: Path, target: Path) -> None:

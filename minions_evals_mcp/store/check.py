@@ -76,8 +76,8 @@ async def check_store(path: Path, *, deep: bool = False, tell: Callable[[Found],
     """
     if not await anyio.Path(path).exists():
         raise StoreError(
-            f"there is no store at {path}.",
-            remedy=f"Name it with {argument('db')}. {Next('demo', reason='makes one')}.",
+            f"no store at {path}.",
+            remedy=f"Name it with {argument('db')}. {Next('demo', reason='creates one')}.",
         )
     connection = connect(path, read_only=True)
     try:
@@ -133,7 +133,7 @@ def _looked_through(db: Db, *, deep: bool) -> Iterator[Found]:
     """Yields what is looked at and what is wrong there, part by part."""
     yield Looking("references")
     for table, row, parent, _ in db.execute("PRAGMA foreign_key_check"):
-        yield Problem(f"reference: {table} row {row} points to no {parent}")
+        yield Problem(f"reference: {table} row {row} refers to a missing {parent}")
     yield Looking("schema")
     yield from map(Problem, _schema_problems(db))
     yield from map(Problem, _numbering_problems(db))
@@ -145,7 +145,7 @@ def _looked_through(db: Db, *, deep: bool) -> Iterator[Found]:
     yield from map(Problem, leaks(db))
     last, number = db.execute("SELECT coalesce(max(seq), 0), count(*) FROM event").fetchone()
     if last != number:
-        yield Problem(f"events: {number} rows, yet the last has number {last}: {last - number} are missing")
+        yield Problem(f"events: {number} rows, but the last has number {last}: {last - number} are missing")
     if deep:
         yield from _digest_problems(db)
 
@@ -167,7 +167,7 @@ def _numbering_problems(db: Db) -> Iterator[str]:
     for (table,) in numbered:
         last: int = db.execute(f"SELECT coalesce(max(seq), 0) FROM {table}").fetchone()[0]
         if given.pop(table, 0) != last:
-            yield f"numbers: {table} does not go on from its last row, {last}"
+            yield f"numbers: {table} does not continue from its last row, {last}"
     yield from (f"numbers: there is no table {name}" for name in given)
 
 
@@ -175,13 +175,13 @@ def _schema_problems(db: Db) -> list[str]:
     """The tables and the triggers that hold the rules must all be there, word for word, and nothing else."""
     wanted, there = _wanted_schema(), _schema(db)
     altered = [
-        f"schema: the {kind} {name} is {'missing' if (kind, name) not in there else 'not as we made it'}"
+        f"schema: the {kind} {name} is {'missing' if (kind, name) not in there else 'different from the expected definition'}"
         for (kind, name), sql in sorted(wanted.items())
         if there.get((kind, name)) != sql
     ]
     return [
         *altered,
-        *(f"schema: the {kind} {name} is not ours" for kind, name in sorted(there.keys() - wanted.keys())),
+        *(f"schema: the {kind} {name} is unexpected" for kind, name in sorted(there.keys() - wanted.keys())),
     ]
 
 

@@ -70,7 +70,7 @@ def wal_is_safe(version: tuple[int, int, int] = sqlite.sqlite_version_info) -> b
 CHECK = Next("db-check", reason="shows what is damaged")
 DAMAGED = (
     "Keep the file and restore the newest backup. Or:"
-    f" {Next('db-salvage', reason='writes what is whole into a new store')}."
+    f" {Next('db-salvage', reason='copies the intact part into a new store')}."
 )
 
 
@@ -108,7 +108,7 @@ def _inode(path: Path) -> tuple[int, int] | None:
 
 def _taken_away(path: Path, what: str) -> StoreError:
     return StoreError(
-        f"the store {path} {what} while it was open: what was written since is not saved in it.",
+        f"the store {path} {what} while it was open. Changes since then are not saved in it.",
         remedy="Stop whatever moves or cleans up files there, then run again.",
     )
 
@@ -280,9 +280,9 @@ def translated(path: Path | str = "") -> Generator[None]:
     except sqlite.Error as error:
         raise _in_words(error, path) from error
     except UnicodeDecodeError as error:  # damaged text, in a row or in SQLite's own message about it
-        raise StoreError(f"the store {path} holds text that is none.", remedy=DAMAGED) from error
+        raise StoreError(f"the store {path} contains invalid text.", remedy=DAMAGED) from error
     except OSError as error:
-        remedy = _REMEDIES.get(_ALIKE.get(error.errno or 0, ""), "Check the path and its rights.")
+        remedy = _REMEDIES.get(_ALIKE.get(error.errno or 0, ""), "Check the path and its permissions.")
         raise StoreError(f"the store {path} cannot be used: {error.strerror or error}.", remedy=remedy) from error
 
 
@@ -305,11 +305,11 @@ def _in_words(error: sqlite.Error, path: Path | str) -> EvalsError:
 
 
 _SAID = (
-    ("SQLITE_FULL", "is full", "The disk is full: free some space and run again; what was committed is kept."),
+    ("SQLITE_FULL", "is full", "The disk is full: free some space and run again. Committed data is safe."),
     (
         "SQLITE_READONLY",
         "readonly",
-        f"The file or its folder is read-only: choose another with {argument('db')}, or change its rights.",
+        f"The file or its folder is read-only: choose another with {argument('db')}, or change its permissions.",
     ),
     (
         "SQLITE_CANTOPEN",
@@ -319,7 +319,7 @@ _SAID = (
     (
         "SQLITE_NOTADB",
         "not a database",
-        f"The file is not a store of ours: choose another with {argument('db')}, or restore a backup.",
+        f"The file is not a store: choose another with {argument('db')}, or restore a backup.",
     ),
     ("SQLITE_CORRUPT", "malformed", DAMAGED),
     ("SQLITE_BUSY", "locked", "Another process holds the file: wait for it, or stop it."),

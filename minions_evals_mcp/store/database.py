@@ -32,7 +32,7 @@ from minions_evals_mcp.store.veil import connect_veiled, is_anything_sealed
 
 FOLDER = ".minions-evals"
 """The folder of a project's own store."""
-IGNORES_ALL = "# Made by minions-evals: results stay on this machine.\n*\n"
+IGNORES_ALL = "# Created by minions-evals: results stay on this machine.\n*\n"
 
 T = TypeVar("T")
 GROUP = 200
@@ -75,7 +75,7 @@ class WriteQueue:
         """Queues it once there is room. A sender that is cancelled before it returns has queued nothing."""
         await anyio.lowlevel.checkpoint()
         if self.is_closed:
-            raise StoreError(f"the store {path} is closed: nothing more is written.", remedy="Open it again.")
+            raise StoreError(f"the store {path} is closed.", remedy="Open it again.")
         if len(self.queued) < GROUP and not self.senders:
             self.queued.append(ticket)
             self.woken.set()
@@ -185,8 +185,8 @@ class Store:
         """Queues a write; a caller that is cancelled afterwards does not cancel it."""
         if self.writes is None:
             raise StoreError(
-                f"the store {self.path} is open for reading only.",
-                remedy=f"Open it without {argument('read_only')}. Copy it first where it lies on a medium that cannot be written.",
+                f"the store {self.path} is open read-only.",
+                remedy=f"Open it without {argument('read_only')}. If it is on a read-only medium, copy it first.",
             )
         ticket = Ticket(work)
         await self.writes.put(ticket, self.path)

@@ -32,4 +32,4 @@ def _places(db: Db, table: str, known: tuple[str, ...]) -> Iterator[str]:
         rows = db.execute(f"SELECT {ident}, {column} FROM {table} WHERE {wanted} LIMIT {AT_MOST}", known)
         for row, text in rows:
             marks = ", ".join(sorted({masked(value) for value in known if value in text}))
-            yield f"a secret of yours, {marks}, stands in {table} {masked(str(row))} ({column}): replace it by a new one"
+            yield f"one of your secrets, {marks}, is in {table} {masked(str(row))} ({column}): replace the secret"

@@ -28,7 +28,7 @@ def refuse_foreign(path: Path) -> None:
     )  # first: who makes the store just now fills the file, then the log
     if is_logged and path.exists() and path.stat().st_size == 0:
         raise StoreVersionError(
-            f"the store {path} is empty, yet {log.name} beside it is not: the file was emptied by something else.",
+            f"the store {path} is empty, but {log.name} beside it is not: another program emptied the file.",
             remedy=f"Keep both files and restore the newest backup, or choose another file with {argument('db')}.",
         )
 
@@ -68,7 +68,7 @@ def _apply(db: Db, path: Path, newest: int) -> None:
 
 def _vet_references(db: Db, path: Path) -> None:
     if db.execute("PRAGMA foreign_key_check").fetchone() is not None:
-        raise StoreVersionError(f"the store {path} breaks its own references.", remedy="Restore a backup.")
+        raise StoreVersionError(f"the store {path} has broken references.", remedy="Restore a backup.")
 
 
 def vet_version(db: Db, path: Path) -> int:
@@ -100,7 +100,7 @@ def _vetted(db: Db, path: Path) -> int:
     newest = migrations()[-1][0]
     if version > newest:
         raise StoreVersionError(
-            f"the store {path} has schema {version}; this version knows {newest}.",
+            f"the store {path} has schema {version}; this version supports up to {newest}.",
             remedy="Upgrade: pip install -U minions-evals-mcp.",
         )
     return version
@@ -111,9 +111,7 @@ def require_store(db: Db, path: Path) -> None:
     version = vet_version(db, path)
     if version == 0:
         refuse_foreign(path)
-        raise StoreVersionError(
-            f"{path} is empty: it holds no store.", remedy="Restore a backup, or choose another file."
-        )
+        raise StoreVersionError(f"{path} is empty, not a store.", remedy="Restore a backup, or choose another file.")
     if version < migrations()[-1][0]:
         raise StoreVersionError(
             f"the store {path} has the older schema {version}.",

@@ -164,16 +164,16 @@ def damage(db: Db, source: DigestedTable, *, most: int) -> Iterator[str]:
         f" WHERE d.digest IS NOT {source.digest('t')} LIMIT {most}"
     )
     for ident, is_foreign in rows:
-        fault = "was not written by this program" if is_foreign else "is not as it was written"
+        fault = "was not written by this program" if is_foreign else "has changed since it was written"
         yield f"digest: row {ident} of {table} {fault}"
     gone = db.execute(
         f"SELECT key FROM row_digest WHERE source = '{table}' EXCEPT SELECT {key} FROM {table} t LIMIT {most}"
     )
-    yield from (f"digest: row {ident} of {table} is gone" for (ident,) in gone)
+    yield from (f"digest: row {ident} of {table} is missing" for (ident,) in gone)
 
 
 def strays(db: Db) -> list[str]:
     """Digests of tables that are not there."""
     known = {source.table for source in sources(db)}
     named = {row[0] for row in db.execute("SELECT DISTINCT source FROM row_digest")}
-    return [f"digest: there is no table {name}" for name in sorted(named - known)]
+    return [f"digest: table {name} is missing" for name in sorted(named - known)]

@@ -39,7 +39,7 @@ AFTER = (
 )
 OF_A_RUN = ("eval_failure", "test_run", "eval_judgment", "metric_score")
 NOT_COPIED = ("lease", "delivery", *OF_A_RUN)
-LOST_STATE = "salvaged: how far its delivery was is not known"
+LOST_STATE = "salvaged: its delivery state is unknown"
 TO_RESUME = "salvaged: its benchmark-run was damaged"
 
 
@@ -60,7 +60,7 @@ async def salvage(path: Path, target: Path) -> Salvage:
     if await anyio.Path(target).exists():
         raise already_there(target)
     if not await anyio.Path(path).exists():
-        raise StoreError(f"there is no store at {path}.", remedy=f"Name it with {argument('db')}.")
+        raise StoreError(f"no store at {path}.", remedy=f"Name it with {argument('db')}.")
     half = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         salvaged = await anyio.to_thread.run_sync(partial(_salvaged, path, half))

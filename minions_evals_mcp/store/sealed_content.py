@@ -29,15 +29,15 @@ def use_key(key: str | None) -> None:
         from cryptography.fernet import Fernet  # noqa: PLC0415  an extra, imported where it is used
     except ImportError:
         raise BadInputError(
-            f"{VARIABLE} is set, and the package cryptography is not installed.",
+            f"{VARIABLE} is set, but the package cryptography is not installed.",
             remedy="pip install 'minions-evals-mcp[seal]'",
         ) from None
     try:
         _KEYS.append(Fernet(key))
     except ValueError:
         raise BadInputError(
-            f"{VARIABLE} is no key: 32 bytes in URL-safe base64 are.",
-            remedy='python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())" makes one.',
+            f"{VARIABLE} is not a key. A key is 32 bytes in URL-safe base64.",
+            remedy='python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())" generates one.',
         ) from None
 
 
@@ -56,8 +56,8 @@ def opened(fields: str, *, record: str) -> tuple[str, str, str]:
     content = _decrypted(json.loads(fields)[_HELD]) if _KEYS else None
     if content is None:
         raise BadInputError(
-            f"test-case {record} is encrypted, and {VARIABLE} is not the key that it was sealed with.",
-            remedy=f"Set {VARIABLE} to that key.",
+            f"test-case {record} is encryptedwith another key than {VARIABLE}.",
+            remedy=f"Set {VARIABLE} to the key it was sealed with.",
         )
     return content["fields"], content["title"], content["tags"]
 

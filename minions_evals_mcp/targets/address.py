@@ -184,7 +184,7 @@ class Address:
         if isinstance(outcome, SnippetError):
             return TargetErrored(f"{self.name}: transformResponse failed: {outcome.error}")
         if outcome.value is None:
-            return TargetErrored(f"{self.name}: transformResponse gave nothing")
+            return TargetErrored(f"{self.name}: transformResponse returned nothing")
         inner = outcome.value
         if isinstance(inner, dict) and "output" in inner:
             return returned(inner, TargetQuestion(self.name, None, None, 0.0), 0.0, {})

@@ -26,8 +26,8 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.targets.named_data import (
     STATE,
     Looked,
+    NamedPath,
     PythonPaths,
-    Shape,
     called,
     files_of_shapes,
     script_shapes,
@@ -258,9 +258,9 @@ class _PythonCode(NamedTuple):
     """
 
     imports: tuple[tuple[int, tuple[str, ...], tuple[str, ...]], ...]
-    named: tuple[Shape, ...]
-    written: tuple[Shape, ...]
-    added: tuple[Shape, ...]
+    named: tuple[NamedPath, ...]
+    written: tuple[NamedPath, ...]
+    added: tuple[NamedPath, ...]
 
 
 @lru_cache(maxsize=2048)

@@ -56,7 +56,7 @@ class CommandSettings(TargetExchange):
     def _reads_one_way(self) -> Self:
         selects = (self.output, self.tool_calls, *self.usage.model_dump(by_alias=False).values())
         if self.format is not None and any(selects):
-            raise ValueError(f"format {self.format} reads the whole output: leave output, toolCalls and usage out")
+            raise ValueError(f"format {self.format} reads the whole output. Leave output, toolCalls and usage out")
         return self
 
     def payload(self, inputs: Json, version: Record[PromptVersion] | None) -> bytes:
@@ -78,7 +78,7 @@ def command_settings(target: str) -> CommandSettings:
         words = shlex.split(target.removeprefix("command:"))
     except ValueError as error:
         raise BadInputError(
-            f"{argument('target')} {target} is no command line: {error}.", remedy="Check its quotes."
+            f"{argument('target')} {target} is not a valid command line: {error}.", remedy="Check its quotes."
         ) from None
     if not words:
         raise BadInputError(
@@ -174,8 +174,8 @@ class CommandTarget:
         program = self.settings.run[0]
         if shutil.which(program) is None:
             raise BadInputError(
-                f"{argument('target')} command: there is no program {program!r}.",
-                remedy="Name one on your PATH, or with its folder; a shell is named as well: command:sh -c '…'.",
+                f"{argument('target')} command: program {program!r} not found.",
+                remedy="Name a program on your PATH, or give its path. For a shell: command:sh -c '…'.",
             )
 
     def in_world(self, world: UnitInWorld) -> AbstractAsyncContextManager[CommandTarget]:
@@ -230,7 +230,7 @@ class CommandTarget:
                 seen = await self._answer(payload, version, timeout_ms=timeout_ms, cwd=folder)
                 return with_made(seen, folder, before) if isinstance(seen, Observed) else seen
         except (OSError, BadInputError) as error:
-            return TargetErrored(f"{self.settings.name}: its workspace cannot be laid out or read: {error}", fatal=True)
+            return TargetErrored(f"{self.settings.name}: its workspace cannot be prepared or read: {error}", fatal=True)
 
     async def answer_in(
         self, spoken: Spoken, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None

@@ -47,7 +47,7 @@ def _parses(selector: str) -> str:
         _compiled(selector)
     except JMESPathError as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"{selector!r} is no JMESPath expression ({reason})") from None
+        raise ValueError(f"{selector!r} is not a JMESPath expression ({reason})") from None
     return selector
 
 
@@ -96,7 +96,7 @@ def vet_version(template: JsonValue, version: Record[PromptVersion] | None) -> N
     """Raises `BadInputError` where a version is asked for of which the application would be told nothing."""
     if version is not None and not tells_version(template):
         raise BadInputError(
-            f"the target is not told of the prompt version {version.id}: its input has no {{{{prompt}}}}.",
+            f"the target does not receive the prompt version {version.id}: its input has no {{{{prompt}}}}.",
             remedy=f"Put {{{{prompt}}}} or {{{{promptVersion}}}} into it, or leave {argument('prompt_version_ref')} out.",
         )
 
@@ -151,7 +151,7 @@ def looked_up(name: str, names: Json) -> JsonValue:
     value: JsonValue = names
     for part in [name] if name in names else name.split("."):
         if not isinstance(value, dict) or part not in value:
-            raise BadInputError(f"the target's {{{{{name}}}}} stands for nothing in this case.")
+            raise BadInputError(f"the target's {{{{{name}}}}} has no value in this case.")
         value = value[part]
     return value
 
@@ -197,7 +197,7 @@ class TargetQuestion:
         )
 
 
-NOTHING = "answered with no text, and with 0 output tokens"
+NOTHING = "returned no text and 0 output tokens"
 
 
 def says_nothing(seen: Observed) -> bool:
@@ -218,11 +218,11 @@ def _read(body: bytes, exchange: TargetExchange) -> Observed:
     selects = (exchange.output, exchange.tool_calls, *exchange.usage.model_dump(by_alias=False).values())
     if answer is None:
         if any(selects):
-            raise AnswerError(f"its answer is no JSON: {_excerpt(body)}")
+            raise AnswerError(f"its answer is not JSON: {_excerpt(body)}")
         return Observed(output={"output": body.decode("utf-8", "replace").rstrip("\r\n")})
     value = answer[0] if exchange.output is None else _selected(answer[0], exchange.output)
     if value is None:
-        raise AnswerError(f"there is no {exchange.output or 'output'} in its answer: {_excerpt(body)}")
+        raise AnswerError(f"its answer has no {exchange.output or 'output'}: {_excerpt(body)}")
     log = None if exchange.tool_calls is None else _tool_calls(_selected(answer[0], exchange.tool_calls))
     return Observed(
         output=value if isinstance(value, dict) else {"output": value},
@@ -266,7 +266,7 @@ def _number(answer: JsonValue, selector: str | None, kind: TypeAdapter[N]) -> N 
     try:
         return kind.validate_python(value)
     except ValidationError:
-        raise AnswerError(f"{selector} is {_excerpt(canonical(value).encode())}, no number from 0") from None
+        raise AnswerError(f"{selector} is {_excerpt(canonical(value).encode())}, not a number from 0") from None
 
 
 def _excerpt(body: bytes) -> str:

@@ -62,7 +62,7 @@ class FilteredPrompt:
             if isinstance(answer, TargetErrored):
                 return answer
             answers[wanted.key] = answer.value
-        return TargetErrored(f"the prompt calls filters of its own more than {MOST_CALLS:,} times")
+        return TargetErrored(f"the prompt calls its own filters more than {MOST_CALLS:,} times")
 
     async def _filtered(self, wanted: _WantedError, question: TargetQuestion) -> _Given | TargetErrored:
         """Returns what the filter gives for the arguments, or why it gives nothing."""

@@ -119,7 +119,7 @@ class Hooks:
         except BadInputError as error:
             raise HookError(error.message_text) from None
         except PydanticSerializationError:
-            raise HookError("it returned what is no JSON") from None
+            raise HookError("it did not return JSON") from None
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything
             raise HookError(f"it raised {type(error).__name__}: {error}") from None
 
@@ -212,12 +212,12 @@ class BeforeEach:
         )
         if changed or not isinstance(after, dict):
             return TargetErrored(
-                f"beforeEach changed {', '.join(changed) or 'vars'}: of a test it may change variables only"
+                f"beforeEach changed {', '.join(changed) or 'vars'}: of a test, it may change only variables"
             )
         names = {name for name in (*before, *after) if before.get(name) != after.get(name)}
         late = sorted(names & test.filled | before.keys() - after.keys())
         if late:
             return TargetErrored(
-                f"beforeEach changed {', '.join(late)}, which a template of the test names, or took it away"
+                f"beforeEach changed {', '.join(late)}, which a template of the test uses, or removed it"
             )
         return {**inputs, **after}

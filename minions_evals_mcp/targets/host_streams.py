@@ -36,7 +36,7 @@ def read_stream(form: HostStream, printed: bytes) -> Observed | TargetErrored:
     if session.failure:
         return TargetErrored(masked(" ".join(session.failure.split()))[:SHOWN])
     if not session.answer and not session.calls:
-        return TargetErrored("its output holds no answer and no tool call of this format", unanswered=True)
+        return TargetErrored("its output has no answer and no tool call in this format", unanswered=True)
     used = [*session.models.values()]
     return Observed(
         output={"output": session.answer},

@@ -65,9 +65,9 @@ Method = Literal["GET", "POST", "PUT", "PATCH"]
 def _address(url: str) -> str:
     parts = urlsplit(url)  # raises ValueError for a port or an IPv6 address that is none
     if parts.scheme not in PORTS or not parts.hostname or "{{" in f"{parts.scheme}{parts.netloc}":
-        raise ValueError(f"{url!r} is no web address")
+        raise ValueError(f"{url!r} is not a web address")
     if parts.username is not None or parts.password is not None:
-        raise ValueError("a password in the address would be kept with every run; name its variable in headersFrom")
+        raise ValueError("a password in the address would be saved with every run; name its variable in headersFrom")
     assert parts.port is None or parts.port >= 0
     return url
 
@@ -75,7 +75,7 @@ def _address(url: str) -> str:
 def _header_names(headers: dict[str, str]) -> dict[str, str]:
     for name in headers:
         if _HEADER.fullmatch(name) is None:
-            raise ValueError(f"{name!r} is no header's name")
+            raise ValueError(f"{name!r} is not a header name")
     return headers
 
 
@@ -242,10 +242,10 @@ def _redirected(question: HttpQuestion, status: int, location: str) -> HttpQuest
     to = urljoin(question.url, location)
     if not location or not same_host(question.url, to):
         return TargetErrored(
-            f"it redirects to another place, {origin(to)}, which is not followed; name that address", fatal=True
+            f"it redirects to another server, {origin(to)}, which is not followed. Use that address", fatal=True
         )
     if status not in KEEPING and question.method != "GET":
-        return TargetErrored(f"it redirects a {question.method} to {origin(to)}{urlsplit(to).path}; name that address")
+        return TargetErrored(f"it redirects a {question.method} to {origin(to)}{urlsplit(to).path}. Use that address")
     return replace(question, url=to)
 
 
@@ -269,7 +269,7 @@ class HttpTarget:
         host = urlsplit(self.settings.url).hostname or ""
         if not is_loopback(host):
             raise BadInputError(
-                f"the servers of the world {world.record.id} answer on this machine only, and {host} is another.",
+                f"the servers of the world {world.record.id} are reachable on this machine only, and {host} is another machine.",
                 remedy="Run the application here, as a target at 127.0.0.1.",
             )
         from minions_evals_mcp.world.reaching import served_over_http  # noqa: PLC0415  few cases have a world

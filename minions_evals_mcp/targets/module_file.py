@@ -39,7 +39,7 @@ def node_command(script: Path = _RUNNER) -> tuple[str, ...]:
     """Returns how node is started with that script of ours; raises `BadInputError` where it is not installed."""
     node = shutil.which("node")
     if node is None:
-        raise BadInputError("node is not installed, and the config names JavaScript that it would run.")
+        raise BadInputError("node is not installed, and the config uses JavaScript.")
     help_text = subprocess.run(  # noqa: S603  node itself
         [node, "--help"], capture_output=True, text=True, check=False, env=child_environment()
     ).stdout

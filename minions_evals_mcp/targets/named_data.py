@@ -34,14 +34,14 @@ _PATTERN = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class NamedPath:
     """A path as far as its text tells it; `more`: what follows is known only where it runs. `folder`: it may name a folder."""
 
     text: str
     more: bool = False
     folder: bool = False
 
-    def __truediv__(self, other: Shape) -> Shape:
+    def __truediv__(self, other: NamedPath) -> NamedPath:
         if self.more:
             return self
         text = str(PurePath(self.text) / other.text) if other.text else self.text
@@ -49,7 +49,7 @@ class Shape:
             text = f"{text}/"
         if other.more and not other.text:
             text = f"{text}/"
-        return Shape(text, more=other.more, folder=True)
+        return NamedPath(text, more=other.more, folder=True)
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ class Looked:
 
 
 def files_of_shapes(
-    shapes: Iterable[Shape], written: Iterable[Shape], places: Sequence[Path], folder: Path, looked: Looked
+    shapes: Iterable[NamedPath], written: Iterable[NamedPath], places: Sequence[Path], folder: Path, looked: Looked
 ) -> Iterator[Path]:
     """The files of those shapes, seen from the places, without those that are written."""
     out = {os.path.normpath(shape.text) for shape in written if not shape.more and shape.text}
@@ -121,7 +121,7 @@ def _below(text: str, written: set[str]) -> bool:
 
 
 def _found(
-    place: Path, shape: Shape, folder: Path, out: set[str], loosely: tuple[str, ...], looked: Looked
+    place: Path, shape: NamedPath, folder: Path, out: set[str], loosely: tuple[str, ...], looked: Looked
 ) -> Iterator[Path]:
     try:
         path = place / Path(shape.text).expanduser()
@@ -178,33 +178,37 @@ class _Python:
     """The paths that stand in a module, with what its names hold."""
 
     names: dict[str, list[ast.expr]] = field(default_factory=dict[str, list[ast.expr]])
-    held: dict[str, list[Shape]] = field(default_factory=dict[str, list[Shape]])
+    held: dict[str, list[NamedPath]] = field(default_factory=dict[str, list[NamedPath]])
     """What was found out of names; a name that is being read names nothing."""
 
-    def _of_name(self, name: str) -> list[Shape]:
+    def _of_name(self, name: str) -> list[NamedPath]:
         if name not in self.held:
             self.held[name] = []
             found = [shape for value in self.names.get(name, [])[:4] for shape in self.shapes(value)]
             self.held[name] = [*dict.fromkeys(found)][:MOST_SHAPES]
         return self.held[name]
 
-    def shapes(self, node: ast.AST) -> list[Shape]:
+    def shapes(self, node: ast.AST) -> list[NamedPath]:
         """What the expression may name; nothing where it is no path."""
         match node:
             case ast.Constant(value=str(text)):
                 cut = _PATTERN.search(text)
-                return [Shape(text[: cut.start()], more=True) if cut else Shape(text)]
+                return [NamedPath(text[: cut.start()], more=True) if cut else NamedPath(text)]
             case ast.JoinedStr():
                 return self._formatted(node)
             case ast.BinOp(op=ast.Div(), left=left, right=right):
                 return [
-                    base / after for base in self._base(left) for after in self.shapes(right) or [Shape("", more=True)]
+                    base / after
+                    for base in self._base(left)
+                    for after in self.shapes(right) or [NamedPath("", more=True)]
                 ]
             case ast.BinOp(op=ast.Add(), left=left, right=right):
                 after = self.shapes(right) if isinstance(right, ast.Constant) else []
                 ends = [(each.text, each.more) for each in after] or [("", True)]
                 return [
-                    Shape(base.text + text, more=more or base.more) for base in self.shapes(left) for text, more in ends
+                    NamedPath(base.text + text, more=more or base.more)
+                    for base in self.shapes(left)
+                    for text, more in ends
                 ]
             case (
                 ast.Name(id=name) | ast.Attribute(value=ast.Name(), attr=name)
@@ -215,27 +219,29 @@ class _Python:
             case _:
                 return []
 
-    def _formatted(self, node: ast.JoinedStr) -> list[Shape]:
+    def _formatted(self, node: ast.JoinedStr) -> list[NamedPath]:
         match node.values:
             case [ast.Constant(value=str(text)), *_]:
-                return [Shape(text, more=True)]
+                return [NamedPath(text, more=True)]
             case [ast.FormattedValue(value=first), ast.Constant(value=str(text)), *rest]:
-                return [base / Shape(text.lstrip("/"), more=bool(rest)) for base in self.shapes(first)]
+                return [base / NamedPath(text.lstrip("/"), more=bool(rest)) for base in self.shapes(first)]
             case _:
-                return [Shape("", more=True)]
+                return [NamedPath("", more=True)]
 
-    def _base(self, node: ast.AST) -> list[Shape]:
+    def _base(self, node: ast.AST) -> list[NamedPath]:
         """What a path begins with: a place that the text does not tell is one of those that are looked at."""
-        return [Shape(shape.text, more=shape.more, folder=True) for shape in self.shapes(node)] or [
-            Shape("", folder=True)
+        return [NamedPath(shape.text, more=shape.more, folder=True) for shape in self.shapes(node)] or [
+            NamedPath("", folder=True)
         ]
 
-    def _call(self, func: ast.expr, args: list[ast.expr]) -> list[Shape]:
+    def _call(self, func: ast.expr, args: list[ast.expr]) -> list[NamedPath]:
         name = called(func)
         if name not in FUNCTIONS_OF_PATHS:
             return []
         found = (
-            self._base(func.value) if name in BASES and isinstance(func, ast.Attribute) else [Shape("", folder=True)]
+            self._base(func.value)
+            if name in BASES and isinstance(func, ast.Attribute)
+            else [NamedPath("", folder=True)]
         )
         for argument in args[:1] if name in {"open", "Path"} and len(args) == 1 else args[:8]:
             parts = self.shapes(argument)
@@ -243,7 +249,7 @@ class _Python:
                 is_place = isinstance(argument, ast.Call | ast.Name | ast.Attribute) and not any(
                     one.text for one in found
                 )
-                parts = [Shape("")] if is_place else [Shape("", more=True)]
+                parts = [NamedPath("")] if is_place else [NamedPath("", more=True)]
             found = [base / part for base in found for part in parts][:8]
         return found
 
@@ -273,7 +279,7 @@ class PythonPaths:
                     pass
         self.written = [shape for node in nodes if isinstance(node, ast.Call) for shape in _written(node, self.reader)]
 
-    def named(self, part: ast.AST | None = None) -> list[Shape]:
+    def named(self, part: ast.AST | None = None) -> list[NamedPath]:
         """The paths that the module names, or that this part of it names."""
         nodes = self.nodes if part is None else [*ast.walk(part)]
         said = {id(node.value) for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
@@ -291,7 +297,7 @@ def _held(names: dict[str, list[ast.expr]], target: ast.expr, value: ast.expr) -
         names.setdefault(name, []).append(value)
 
 
-def _written(call: ast.Call, reader: _Python) -> Iterator[Shape]:
+def _written(call: ast.Call, reader: _Python) -> Iterator[NamedPath]:
     """What the call writes or makes."""
     name, base = called(call.func), call.func.value if isinstance(call.func, ast.Attribute) else None
     if name == "open":
@@ -320,13 +326,13 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _WORD = re.compile(r"[\w./~@-]+")
 
 
-def script_shapes(text: str) -> tuple[list[Shape], list[Shape]]:
+def script_shapes(text: str) -> tuple[list[NamedPath], list[NamedPath]]:
     """The paths that a script of a language with quoted texts names, JavaScript first, and those that it writes."""
     named = [*_quoted(text)]
     folders = [joined for match in _JOINED.finditer(text) if (joined := _joined(match[1])) is not None]
     named += folders
     named += [folder / shape for folder in folders for shape in _quoted(text) if not folder.more and not shape.more]
-    written: list[Shape] = []
+    written: list[NamedPath] = []
     for match in _JS_WRITE.finditer(text):
         written += _of_argument(match[1])
         for name in _IDENTIFIER.findall(match[1]):
@@ -335,38 +341,38 @@ def script_shapes(text: str) -> tuple[list[Shape], list[Shape]]:
     return named, written
 
 
-def _of_argument(text: str) -> list[Shape]:
+def _of_argument(text: str) -> list[NamedPath]:
     joined = _JOINED.search(text)
     whole = None if joined is None else _joined(joined[1])
     return [*_quoted(text)] if whole is None else [whole]
 
 
-def _joined(arguments: str) -> Shape | None:
+def _joined(arguments: str) -> NamedPath | None:
     parts = list(_quoted(arguments))
     if not parts:
         return None
-    found = Shape("", folder=True)
+    found = NamedPath("", folder=True)
     for part in parts:
         found = found / part
     last = arguments.rpartition(",")[2].strip()
-    return found if last[:1] in {'"', "'", "`"} else Shape(f"{found.text}/", more=True, folder=True)
+    return found if last[:1] in {'"', "'", "`"} else NamedPath(f"{found.text}/", more=True, folder=True)
 
 
-def _quoted(text: str) -> Iterator[Shape]:
+def _quoted(text: str) -> Iterator[NamedPath]:
     for match in _QUOTED.finditer(text):
         word = match[2] if match[2] is not None else match[3] or ""
         word = word.removeprefix("file://") if word.startswith("file://") else word
         cut = _PATTERN.search(word)
         if match[4] or cut:
-            yield Shape(word[: cut.start()] if cut else word, more=True)
+            yield NamedPath(word[: cut.start()] if cut else word, more=True)
         else:
-            yield Shape(word, more=word.endswith("/") and word.startswith("."))
+            yield NamedPath(word, more=word.endswith("/") and word.startswith("."))
 
 
-def shell_shapes(text: str) -> tuple[list[Shape], list[Shape]]:
+def shell_shapes(text: str) -> tuple[list[NamedPath], list[NamedPath]]:
     """The words of a shell script, or of a file of settings, and those that it writes to."""
     lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
     plain = "\n".join(lines)
-    return [Shape(word) for word in dict.fromkeys(_WORD.findall(plain))], [
-        Shape(name) for name in _SHELL_WRITE.findall(plain)
+    return [NamedPath(word) for word in dict.fromkeys(_WORD.findall(plain))], [
+        NamedPath(name) for name in _SHELL_WRITE.findall(plain)
     ]

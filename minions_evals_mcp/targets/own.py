@@ -51,7 +51,7 @@ def own_target(
     elif set_up.name != name:
         raise BadInputError(
             f"the target set up by {argument('target_config')} is {set_up.name}, not {name}.",
-            remedy=f"Leave {argument('target')} out, or name that one.",
+            remedy=f"Leave {argument('target')} out, or use that name.",
         )
     match set_up.settings:
         case HttpSettings() as settings:

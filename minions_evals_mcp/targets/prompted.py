@@ -205,7 +205,7 @@ class PromptedTarget:
         assert version is not None, "a config's column has a prompt"
         question = asking(self.name, version, timeout_ms=timeout_ms, deadline_s=self.deadline_s)
         if self.memory is not None and (name := self.memory.lacking(inputs, version.fields.content)):
-            return TargetErrored(f"{self.name}: the output {name!r} of a test before it is not there", fatal=True)
+            return TargetErrored(f"{self.name}: the output {name!r} of an earlier test is missing", fatal=True)
         if self.memory is not None:
             self.memory.begin(inputs)
         try:
@@ -305,7 +305,7 @@ class PromptedTarget:
                 return TargetErrored(f"{self.name}: the transform failed: {outcome.error}")
             value = outcome.value
         if value is None:
-            return TargetErrored(f"{self.name}: the transform gave nothing")
+            return TargetErrored(f"{self.name}: the transform returned nothing")
         return seen.model_copy(update={"output": {"output": value, UNTRANSFORMED: seen.output}})
 
 

@@ -49,7 +49,7 @@ def function_in(path: Path, name: str, *, called_with: str) -> Callable[..., obj
             remedy=f"It must define {name}({called_with}).",
         ) from None
     if not callable(function):
-        raise BadInputError(f"{name} in {path} is no function.")
+        raise BadInputError(f"{name} in {path} is not a function.")
     return function
 
 

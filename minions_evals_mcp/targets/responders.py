@@ -57,10 +57,10 @@ class ModelResponder:
         """The model's reply."""
         messages = turns(prompt.text, calls=takes_calls(self.client.provider, self.model))
         if messages is None:
-            return TargetErrored(f"{self.name}: a prompt with parts that are no text is not carried out")
+            return TargetErrored(f"{self.name}: prompts with parts that are not text are not supported")
         strange = sorted(prompt.config.keys() - {*PROVIDERS[self.client.provider].options})
         if strange:
-            return TargetErrored(f"{self.name}: the prompt's config {', '.join(strange)} is not carried out")
+            return TargetErrored(f"{self.name}: the prompt's config {', '.join(strange)} is not supported")
         # Longer than the test's own limit, so that a slow answer is seen to be slow instead of given up.
         deadline_s = max(self.deadline_s, 2 * (question.timeout_ms or 0) / 1000)
         params = _filled(self.params | prompt.config, prompt.variables)
@@ -150,7 +150,7 @@ def returned(
         value = _JSON.validate_python(answer_given)
         canonical(value).encode()  # NaN and lone surrogates stand in no record
     except ValueError:
-        return TargetErrored(f"{question.name} returned {type(answer_given).__name__}, which is no JSON")
+        return TargetErrored(f"{question.name} returned {type(answer_given).__name__}, which is not JSON")
     if not isinstance(value, dict):
         return TargetErrored(f"{question.name} returned {type(answer_given).__name__}; return {{'output': …}}")
     if value.get("error"):

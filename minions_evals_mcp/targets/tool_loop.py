@@ -51,7 +51,7 @@ def vet_acting(provider: str, model: str) -> None:
     """Raises `BadInputError` for a model whose interface takes no results of tools back."""
     if PROVIDERS[provider].client != _MESSAGES_CLIENT and not takes_calls(provider, model):
         raise BadInputError(
-            f"{provider}:{model} cannot act on a world: its interface takes no results of tools.",
+            f"{provider}:{model} cannot use a world: its API accepts no tool results.",
             remedy="Name a chat model, without responses: before its name.",
         )
 
@@ -92,7 +92,7 @@ class ToolLoop:
             results = [(call, *await self._carried_out(call)) for call in wanted]
             said.extend(self._results(results))
             if timeout_ms is not None and (time.perf_counter() - started) * 1000 > timeout_ms:
-                return ended("the time was over")
+                return ended("the time limit was reached")
 
     def _request(self, system: str, messages: list[Json]) -> ModelRequest:
         params: Json = {"messages": [*messages]}
@@ -117,7 +117,7 @@ class ToolLoop:
 
     async def _carried_out(self, call: ModelCall) -> tuple[str, bool]:
         if call.arguments is None:
-            return "The arguments are no JSON object.", True
+            return "The arguments are not a JSON object.", True
         with anyio.move_on_after(self.deadline_s):
             return await self.tools.call(call.name, call.arguments)
         return f"{call.name} did not answer within {self.deadline_s:g} s.", True

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.confined_paths import confined_path, copy_confined, opened_confined
+from minions_evals_mcp.confined_paths import confined_path, copy_confined, opened_confined, write_confined
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.outputs import output_value
@@ -32,12 +32,16 @@ FILES = "files"
 
 @frozen_type
 class Laid:
-    """One file of an arm: `source` below `root` here, `place` in the workspace, and its digest when it was read."""
+    """One file of an arm: `source` below `root` here, `place` in the workspace, and its digest when it was read.
+
+    `content` is what is written there instead of the source's own, of which the arm leaves something out.
+    """
 
     source: Path
     root: Path
     place: PurePosixPath
     sha256: str
+    content: bytes | None = None
 
 
 def laid_at(source: Path, place: PurePosixPath, *, but: str = "") -> tuple[Laid, ...]:
@@ -49,7 +53,7 @@ def laid_at(source: Path, place: PurePosixPath, *, but: str = "") -> tuple[Laid,
         file = source.resolve()
         return (_laid(file, file.parent, place),)
     if not source.is_dir():
-        raise BadInputError(f"{source} is no file and no folder.", remedy="Check the path.")
+        raise BadInputError(f"{source} is neither a file nor a folder.", remedy="Check the path.")
     root = source.resolve()
     laid: list[Laid] = []
     size = 0
@@ -58,12 +62,12 @@ def laid_at(source: Path, place: PurePosixPath, *, but: str = "") -> tuple[Laid,
         if not path.is_file() or NEVER_LAID & set(within.parts) or within.parts[0] == but:
             continue
         if not path.resolve().is_relative_to(root):
-            raise BadInputError(f"{path} leads out of {source}.", remedy="Put the file itself there.")
+            raise BadInputError(f"{path} is outside {source}.", remedy="Put the file itself there.")
         size += path.stat().st_size
         if len(laid) == MOST_LAID or size > MOST_LAID_BYTES:
             raise BadInputError(
-                f"{source} holds over {MOST_LAID:,} files or {MOST_LAID_BYTES // 1_000_000} MB.",
-                remedy="Lay only what the agent needs.",
+                f"{source} has more than {MOST_LAID:,} files or {MOST_LAID_BYTES // 1_000_000} MB.",
+                remedy="Include only what the agent needs.",
             )
         laid.append(_laid(path, root, place / PurePosixPath(within.as_posix())))
     return tuple(laid)
@@ -100,7 +104,7 @@ class Workspaces:
         """Raises `BadInputError` where no arm is of that version."""
         if version not in self.arms:
             raise BadInputError(
-                f"no workspace is laid out for the prompt version {version}.",
+                f"there is no workspace for the prompt version {version}.",
                 remedy=f"{Next('lift', {'file': 'FILE'}, 'runs its arms')}.",
             )
 
@@ -114,6 +118,9 @@ class Workspaces:
         folder = Path(tempfile.mkdtemp(prefix="workspace-"))
         try:
             for arm in self.arms[version]:
+                if arm.content is not None:
+                    write_confined(folder, arm.place, arm.content)
+                    continue
                 copy_confined(arm.source, arm.root, folder, arm.place)
                 if sha256_of(folder / arm.place, folder) != arm.sha256:
                     raise BadInputError(f"{arm.source} changed while it was tried.", remedy="Run the lift again.")

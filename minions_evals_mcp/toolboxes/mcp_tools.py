@@ -101,7 +101,7 @@ class McpSource:
             return value, None
         records = next((value[key] for key in ("records", "items", "result") if isinstance(value.get(key), list)), None)
         if not isinstance(records, list):
-            raise InstrumentError(f"{name}: the answer holds no list under records, items or result.")
+            raise InstrumentError(f"{name}: the answer has no list under records, items or result.")
         return records, value.get("nextCursor")
 
 
@@ -111,7 +111,7 @@ def _value(answer: CallToolResult, name: str) -> Json | list[JsonValue]:
     try:
         value: JsonValue = json.loads(_text(answer))
     except ValueError:
-        raise InstrumentError(f"{name}: the answer is no JSON.") from None
+        raise InstrumentError(f"{name}: the answer is not JSON.") from None
     if not isinstance(value, dict | list):
         raise InstrumentError(f"{name}: the answer is neither an object nor a list.")
     return value

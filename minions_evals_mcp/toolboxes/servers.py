@@ -27,15 +27,15 @@ class ServerSettings(Value):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.run is None) == (self.url is None):
-            raise ValueError("run: give it, or url, not both")
+            raise ValueError("run: give run or url, not both")
         if self.url is not None and not _is_address(self.url):
             raise ValueError(
-                f"url: {self.url!r} is no web address, or holds a password; name its variable in headersFrom"
+                f"url: {self.url!r} is not a web address, or contains a password; name its variable in headersFrom"
             )
         if self.url is not None and (self.env or self.folder or self.log):
-            raise ValueError("url: env, folder and log belong to a program")
+            raise ValueError("url: env, folder and log need a program")
         if self.run is not None and self.headers_from:
-            raise ValueError("run: headersFrom belongs to a url")
+            raise ValueError("run: headersFrom needs a url")
         return self
 
     def variables(self) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class WebhookSettings(Value):
     @model_validator(mode="after")
     def _names_one_address(self) -> Self:
         if (self.url is None) == (self.url_from is None):
-            raise ValueError("url: give it, or urlFrom with the variable that holds it, not both")
+            raise ValueError("url: give url, or urlFrom with the variable that contains it, not both")
         if self.url is not None:
             _vet(self.url, "url")
         return self
@@ -65,7 +65,7 @@ def _vet(url: str, name: str) -> None:
     """Raises `ValueError` for what is no address, holds a password, or would send in clear to another machine."""
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username is not None:
-        raise ValueError(f"{name}: no web address, or one with a password")
+        raise ValueError(f"{name}: not a web address, or one with a password")
     if parts.scheme == "http" and parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
         raise ValueError(f"{name}: https:// is needed for another machine")
 
@@ -99,7 +99,7 @@ class WebhookNeighbour:
             return
         reason = f"{self._settings.way()} answered {status}"
         if status == GONE:
-            raise BadInputError(f"{reason}: it takes nothing any more.")
+            raise BadInputError(f"{reason}: it accepts no more messages.")
         if status >= 500 or status in LATER or status < 400:
             raise InstrumentError(reason)
         raise self._patience.refused(key, reason)
@@ -143,7 +143,9 @@ def _secret(text: str) -> bytes:
     try:
         return base64.b64decode(text.removeprefix(SECRET_PREFIX), validate=True)
     except binascii.Error:
-        raise BadInputError("a secret that begins with whsec_ goes on in base64.", remedy="Copy it whole.") from None
+        raise BadInputError(
+            "a secret that begins with whsec_ must continue in base64.", remedy="Copy all of it."
+        ) from None
 
 
 def slack_message(record: Record[Fields]) -> Json:

@@ -137,6 +137,8 @@ def routes() -> list[Page | Route]:
         Page("/audit", audits.audit),
         Page("/agreement", judging.agreement),
         Page("/label", judging.label, methods=["POST"], needs="judge"),
+        Page("/assign", judging.assignment, methods=["GET"], needs="editor"),
+        Page("/assign", judging.assigned, methods=["POST"], needs="editor"),
         Page("/judge", judging.question, methods=["GET"], needs="judge"),
         Page("/judge", judging.judged, methods=["POST"], needs="judge"),
         Page("/play", playing.said, methods=["POST"], needs="judge"),

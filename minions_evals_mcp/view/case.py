@@ -16,7 +16,7 @@ from minions_evals_mcp.store.queries.pages import case_strip
 from minions_evals_mcp.store.queries.report_units import Place
 from minions_evals_mcp.view.case_index import AmongCases, among_cases, listed
 from minions_evals_mcp.view.overview import IN_PROGRESS
-from minions_evals_mcp.view.parameters import engine_of, named, required, signed_in
+from minions_evals_mcp.view.parameters import engine_of, named, required, signed_in, step_number
 from minions_evals_mcp.view.rendering import rendered
 from minions_evals_mcp.view.run import case_query
 
@@ -38,7 +38,7 @@ async def case(request: Request) -> Response:
     found = None if not wanted else await _among(request, place)
     speaker = engine_of(request).speaker
     return rendered(
-        "case", page=page, among=found, wanted=wanted,
+        "case", page=page, among=found, wanted=wanted, step=min(step_number(request), len(page.steps)),
         speaker=speaker.name if speaker.is_person else "", signed_in=bool(signed_in(request).token(request)),
     )  # fmt: skip
 
@@ -59,7 +59,7 @@ async def trajectory(request: Request) -> Response:
 async def _newest(engine: Engine, ident: str) -> dict[str, str]:
     tried = await engine.store.read(partial(case_strip.tried, case_id=ident, trial=1, limit=1))
     if not tried:
-        raise NotFoundError("run of that test case", ident, remedy="It has not been run yet.")
+        raise NotFoundError("run of that test case", ident, remedy="It has not run yet.")
     position, trial = tried[0].place
     return {"run": tried[0].run_id, "at": f"{position}.{trial}"}
 
@@ -67,5 +67,5 @@ async def _newest(engine: Engine, ident: str) -> dict[str, str]:
 def _place(text: str) -> Place:
     position, _, trial = text.partition(".")
     if not (position.isdecimal() and trial.isdecimal() and len(position) <= DIGITS and len(trial) <= DIGITS):
-        raise BadInputError("the address names no case of a run.", remedy="Start from the run's page.")
+        raise BadInputError("the address does not name a case of a run.", remedy="Start from the run's page.")
     return int(position), int(trial)

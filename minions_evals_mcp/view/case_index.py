@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from operator import attrgetter, itemgetter
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
@@ -51,7 +52,7 @@ async def listed(request: Request, outline: RunOutline, filters: CaseFilter, *, 
 def named(index: Sequence[IndexedCase], text: str) -> set[Place]:
     """The cases whose id or title holds the text, in any case of its ASCII letters."""
     sought = text.translate(_FOLDED)
-    return {case.place for case in index if sought in f"{case.case_id} {case.title or ''}".translate(_FOLDED)}
+    return {case.place for case in index if sought in case.names}
 
 
 def ordered(
@@ -60,34 +61,46 @@ def ordered(
     among: Sequence[Collection[Place]] = (),
     costs: Costs | None = None,
 ) -> list[Place]:
-    """The places of the cases that fit the filters and are in each of `among`; cases without what they are sorted by come last."""
-    fitting = [
-        case
-        for case in index
-        if (not filters.status or filters.status == (case.change if filters.status in CHANGES else case.status))
-        and (not filters.cause or case.cause == filters.cause)
-        and all(case.place in places for places in among)
-    ]
-    fitting.sort(key=lambda case: (case.score is not None, case.score or 0.0, case.place))
-    known = [(value, case) for case in fitting if (value := _sorted_by(case, filters, costs or {})) is not None]
-    known.sort(key=lambda pair: pair[0], reverse=filters.falling)  # stable, in reverse too
-    unknown = [case for case in fitting if _sorted_by(case, filters, costs or {}) is None]
-    return [case.place for _, case in known] + [case.place for case in unknown]
+    """The places of the cases that fit the filters and are in each of `among`; cases without what they are sorted by come last.
+
+    The index stands as `by_score` puts it, so that ties need no second look.
+    """
+    fitting: Iterable[IndexedCase] = index
+    if filters.status in CHANGES:
+        fitting = [case for case in fitting if case.change == filters.status]
+    elif filters.status:
+        fitting = [case for case in fitting if case.status == filters.status]
+    if filters.cause:
+        fitting = [case for case in fitting if case.cause == filters.cause]
+    for places in among:
+        fitting = [case for case in fitting if case.place in places]
+    worth = _worth(filters, costs or {})
+    known: list[tuple[Any, Place]] = []
+    unknown: list[Place] = []
+    for case in fitting:
+        value = worth(case)
+        if value is None:
+            unknown.append(case.place)
+        else:
+            known.append((value, case.place))
+    known.sort(key=itemgetter(0), reverse=filters.falling)  # stable, in reverse too
+    return [place for _, place in known] + unknown
 
 
-def _sorted_by(case: IndexedCase, filters: CaseFilter, costs: Costs) -> str | float | None:
+def _worth(filters: CaseFilter, costs: Costs) -> Callable[[IndexedCase], str | float | None]:
+    """What the cases are sorted by."""
     match filters.sort:
         case "score":
-            return case.score
+            return attrgetter("score")
         case "case":
-            return None if case.title is None else case.title.translate(_FOLDED)
+            return attrgetter("folded")
         case "cost" | "time":
-            found = costs.get(case.place)
-            return None if found is None else found[filters.sort == "time"]
+            which = 1 if filters.sort == "time" else 0
+            return lambda case: found[which] if (found := costs.get(case.place)) else None
         case "place":
-            return case.place[0]
+            return attrgetter("position")
         case _:
-            return RANKS[case.status, case.change]
+            return lambda case: RANKS[case.status, case.change]
 
 
 @dataclass(frozen=True, slots=True)

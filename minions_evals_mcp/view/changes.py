@@ -38,7 +38,7 @@ async def _comparison(engine: Engine, *, ident: str, before: str, after: str) ->
 
 def _only(text: str) -> Only:
     if text not in get_args(Only):
-        raise BadInputError(f"there are no tests that are {text[:20]!r}.", remedy="Ask for only=apart or only=failed.")
+        raise BadInputError(f"unknown filter {text[:20]!r}.", remedy="Use only=apart or only=failed.")
     return text  # pyright: ignore[reportReturnType]  checked above
 
 
@@ -52,17 +52,18 @@ async def matrix(request: Request) -> Response:
         hidden=tuple(request.query_params.getlist("hide")),
         base=named(request, "base"),
         sort=named(request, "sort"),
+        check=named(request, "check"),
     )
     density = named(request, "density")
     if density not in PAGES:
-        raise BadInputError(f"rows are not {density[:20]!r}.", remedy="Ask for density=compact or density=roomy.")
+        raise BadInputError(f"unknown density {density[:20]!r}.", remedy="Use density=compact or density=roomy.")
     size = PAGES[density]
     page = await read_matrix_page(
         engine_of(request), required(request, "id"), filter_, skip=(number - 1) * size, limit=size
     )
     query = {
         "id": page.benchmark_id, "run": filter_.run_ids, "only": filter_.only, "q": filter_.text, "hide": filter_.hidden,
-        "base": filter_.base, "sort": filter_.sort, "density": density,
+        "base": filter_.base, "check": filter_.check, "sort": filter_.sort, "density": density,
     }  # fmt: skip
     parameters = {name: value for name, value in query.items() if value}
     return rendered(

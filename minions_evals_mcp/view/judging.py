@@ -12,12 +12,14 @@ from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.agreement import NothingAgreedError, judges_agreement
+from minions_evals_mcp.engine.people.assignments import judging_shares
 from minions_evals_mcp.engine.people.draws import DRAWN, draw_labels
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, JudgeQuestion, hand_in, next_question, question_of
 from minions_evals_mcp.errors import BusyError, ConflictError, InvalidRecordError, NotAllowedError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.rationales import weakness
 from minions_evals_mcp.judges.task import Criterion
+from minions_evals_mcp.operations.operator import assign_judging
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.view.parameters import engine_of, form_of, named, person_of, required, signed_in
 from minions_evals_mcp.view.playing import play_form
@@ -56,14 +58,16 @@ async def judged(request: Request) -> Response:
     speaker, token = await person_of(request, form)
     wrong, judgments = _read(packet, form)
     if speaker is None:
-        wrong["personToken"] = "A person judges here: give your token (minions-evals people add NAME prints one)."
+        wrong["personToken"] = (
+            "Only people can judge here. Enter your token (minions-evals people add NAME prints one)."
+        )
     if not wrong and speaker is not None:
         try:
             await hand_in(engine, run_id, digest, judgments, by=speaker)
         except ConflictError:
             return rendered("judged_already", status=409, run=run, after=digest)
         except (InvalidRecordError, NotAllowedError, RuleError, BusyError) as error:
-            wrong = {"": f"Nothing was kept: {error}"}
+            wrong = {"": f"Nothing was saved: {error}"}
     if wrong:
         return _form(packet, request, run=run, form=form, wrong=wrong, status=400)
     query = urlencode({name: value for name, value in (("run", run or ""), ("after", digest), ("kept", "1")) if value})
@@ -98,6 +102,21 @@ async def label(request: Request) -> Response:
     return RedirectResponse(f"/judge?{urlencode({'run': draw.run_id})}", 303)
 
 
+async def assignment(request: Request) -> Response:
+    """Who judges what of a run: each person's share, and the form that divides what waits."""
+    found = await judging_shares(engine_of(request), required(request, "run"))
+    return rendered("assignment", found=found, kept=named(request, "kept"))
+
+
+async def assigned(request: Request) -> Response:
+    """Divides what waits among the people who are ticked; without any it is anybody's again."""
+    engine, form = engine_of(request), await form_of(request)
+    run_id = (await judging_shares(engine, form.get("run", ""))).run_id
+    people = tuple(value for name, value in form.items() if name.startswith("person-"))
+    divided = await assign_judging.run(engine, assign_judging.Request(run_id=run_id, people=people))
+    return RedirectResponse(f"/assign?{urlencode({'run': divided.run_id, 'kept': '1'})}", 303)
+
+
 def _form(  # noqa: PLR0913  what the form shows
     packet: JudgeQuestion, request: Request, *, run: str | None, waiting: tuple[int, int] = (0, 0), just_kept: str = "",
     form: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None, status: int = 200,
@@ -121,7 +140,7 @@ def _read(packet: JudgeQuestion, form: Mapping[str, str]) -> tuple[dict[str, str
             wrong[f"score-{number}"] = judgment
             continue
         if is_blank(reason):
-            wrong[f"why-{number}"] = "A score needs its reason."
+            wrong[f"why-{number}"] = "A score needs a reason."
         elif weak := weakness(reason):
             wrong[f"why-{number}"] = weak
         judgments.append(judgment)
@@ -131,7 +150,7 @@ def _read(packet: JudgeQuestion, form: Mapping[str, str]) -> tuple[dict[str, str
 def _judgment(criterion: Criterion, score: str, reason: str) -> GivenJudgment | str:
     """The judgment, or why that is no score of this criterion."""
     fields = criterion.fields
-    needed = f"Give a number from {fields.min_score:g} to {fields.max_score:g}."
+    needed = f"Enter a number from {fields.min_score:g} to {fields.max_score:g}."
     try:
         judgment = GivenJudgment(criterion_id=criterion.id, score=float(score), rationale=reason)
     except (ValueError, ValidationError):

@@ -60,7 +60,7 @@ async def outbox(request: Request) -> Response:
     engine = engine_of(request)
     before = named(request, "before")
     if before and not (before.isascii() and before.isdecimal() and len(before) < 19):
-        raise BadInputError(f"there is no row {before[:20]!r}.", remedy="Start from the newest.")
+        raise BadInputError(f"no row {before[:20]!r}.", remedy="Start from the newest.")
     listed = await engine.store.read(
         partial(page_lists.sent_lines, before=int(before) if before else 2**63 - 1, limit=PAGE + 1)
     )

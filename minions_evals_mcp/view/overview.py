@@ -77,9 +77,9 @@ async def runs(request: Request) -> Response:
 def _asked(request: Request) -> RunFilter:
     kind, state = named(request, "kind"), named(request, "state")
     if kind and kind not in (kinds := [*KIND_OF_RUN, PRODUCTION]):
-        raise BadInputError(f"there is no kind of run {kind[:40]!r}.", remedy=f"Choose {', '.join(kinds)}.")
+        raise BadInputError(f"unknown kind of run {kind[:40]!r}.", remedy=f"Choose {', '.join(kinds)}.")
     if state and state not in STATE_SIGNS:
-        raise BadInputError(f"there is no state {state[:40]!r}.", remedy=f"Choose {', '.join(STATE_SIGNS)}.")
+        raise BadInputError(f"unknown state {state[:40]!r}.", remedy=f"Choose {', '.join(STATE_SIGNS)}.")
     is_production, terms = kind == PRODUCTION, run_terms(named(request, "q"))
     unsaid = None if named(request, "of") or terms else False  # who looks for one finds those of traces too
     return RunFilter(
@@ -97,8 +97,8 @@ async def compare(request: Request) -> Response:
     """Two runs that were ticked, the earlier first, beside each other."""
     ticked = request.query_params.getlist("run")
     if len(ticked) != 2:
-        raise BadInputError(f"{len(ticked)} runs are ticked.", remedy="Tick two runs of one benchmark.")
+        raise BadInputError(f"{len(ticked)} runs are selected.", remedy="Select two runs of one benchmark.")
     found = await engine_of(request).store.read(partial(page_lists.in_order, idents=ticked))
     if len(found) != 2:
-        raise BadInputError("a run that is ticked is not there.", remedy="Tick two runs of one benchmark.")
+        raise BadInputError("a selected run does not exist.", remedy="Select two runs of one benchmark.")
     return RedirectResponse(f"/comparison?{urlencode({'before': found[0], 'after': found[1]})}", 303)

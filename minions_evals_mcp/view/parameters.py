@@ -42,7 +42,7 @@ def required(request: Request, name: str) -> str:
     """The text under that name; raises `BadInputError` where there is none."""
     value = named(request, name)
     if not value:
-        raise BadInputError(f"the address lacks {name}=….", remedy="Start from the overview.")
+        raise BadInputError(f"the address has no {name}=….", remedy="Start from the overview.")
     return value
 
 
@@ -50,7 +50,15 @@ def page_number(request: Request) -> int:
     """Returns which page of a list is asked for, from 1."""
     text = named(request, "page") or "1"
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= LAST_PAGE:
-        raise BadInputError(f"there is no page {text[:20]!r}.", remedy="Pages are counted from 1.")
+        raise BadInputError(f"no page {text[:20]!r}.", remedy="Pages start at 1.")
+    return int(text)
+
+
+def step_number(request: Request) -> int:
+    """Returns which step of a trajectory is looked at, 0 where none is named."""
+    text = named(request, "step") or "0"
+    if not text.isascii() or not text.isdecimal() or int(text) > LAST_PAGE:
+        raise BadInputError(f"there is no step {text[:20]!r}.", remedy="Steps are counted from 1.")
     return int(text)
 
 
@@ -60,11 +68,11 @@ async def form_of(request: Request) -> dict[str, str]:
     async for piece in request.stream():
         body += piece
         if len(body) > MOST_BYTES:
-            raise BadInputError("that is too long.", remedy=f"A form takes {MOST_BYTES} bytes.")
+            raise BadInputError("the form is too long.", remedy=f"A form may have {MOST_BYTES} bytes.")
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
     except ValueError:
-        raise BadInputError("that is no form of ours.", remedy="Start from the overview.") from None
+        raise BadInputError("unknown form.", remedy="Start from the overview.") from None
     return dict(pairs)
 
 

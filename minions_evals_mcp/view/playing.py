@@ -48,7 +48,7 @@ async def said(request: Request) -> Response:
     message = "" if form.get("leaves") else form.get("message", "").strip()
     wrong = "" if message or form.get("leaves") else "Write what this person says next, or end the conversation."
     if speaker is None:
-        wrong = "A person plays here: give your token (minions-evals people add NAME prints one)."
+        wrong = "Only people can answer here. Enter your token (minions-evals people add NAME prints one)."
     if wrong or speaker is None:
         return play_form(question, request, run=run, typed=form.get("message", ""), wrong=wrong, status=400)
     try:
@@ -56,7 +56,7 @@ async def said(request: Request) -> Response:
     except ConflictError:
         return rendered("judged_already", status=409, run=run, after=digest)
     except (BadInputError, BusyError) as error:
-        return play_form(question, request, run=run, typed=message, wrong=f"Nothing was kept: {error}", status=400)
+        return play_form(question, request, run=run, typed=message, wrong=f"Nothing was saved: {error}", status=400)
     following = RedirectResponse(await _following(request, job, AnsweredPacket(digest=digest, message=message)), 303)
     if token:
         signed_in(request).keep(request, following, token)
@@ -69,19 +69,20 @@ async def labelled(request: Request) -> Response:
     speaker, token = await person_of(request, form)
     if speaker is None:
         raise BadInputError(
-            "a person says who the user was, and this page knows none.",
-            remedy="Give your token beside the word: minions-evals people add NAME prints one.",
+            "only a person can label a user, and nobody is identified here.",
+            remedy="Enter your token with the label (minions-evals people add NAME prints one).",
         )
     place, said, why = form.get("at", ""), form.get("said", ""), form.get("reason", "").strip()
     if said not in {"sound", "spoiled"} or not why:
-        raise BadInputError("the word lacks its reason.", remedy="Say why the user did its part, or did not.")
+        raise BadInputError("the label needs a reason.", remedy="Explain why the user did or did not do its part.")
     asked = label_user.Request.model_validate({"run_id": form.get("run", ""), said: (place,), "reason": why})
     speaking = engine.speaking(speaker)
     kept = await label_user.keep(speaking, asked)
     start: Start | None = request.app.state.start
     if start is None and kept.request is not None:
         raise BadInputError(
-            "the word is kept, and no run can be started from here.", remedy="minions-evals label-user judges by it."
+            "the label is saved, but no run can be started from here.",
+            remedy="Use minions-evals label-user to judge with it.",
         )
     begun = await label_user.begin(speaking, kept, None)
     if begun is not None and start is not None:

@@ -37,9 +37,7 @@ async def _shown(request: Request, template: str) -> str:
 def _asked(request: Request) -> ProductionFilter:
     hours = named(request, "hours") or str(USUAL_HOURS)
     if hours not in {str(span) for span in SPANS}:
-        raise BadInputError(
-            f"there is no time span {hours[:20]!r}.", remedy=f"Choose {', '.join(map(str, SPANS))} hours."
-        )
+        raise BadInputError(f"unknown time span {hours[:20]!r}.", remedy=f"Choose {', '.join(map(str, SPANS))} hours.")
     return ProductionFilter(hours=int(hours), **{name: named(request, name) for name in PICKED})
 
 

@@ -76,9 +76,7 @@ def case_query(request: Request) -> Asked:
     sort = named(request, "sort")
     name = sort.removeprefix("-")
     if name not in SORTS:
-        raise BadInputError(
-            f"cases are not sorted by {name[:40]!r}.", remedy=f"Sort by {', '.join(filter(None, SORTS))}."
-        )
+        raise BadInputError(f"cannot sort by {name[:40]!r}.", remedy=f"Sort by {', '.join(filter(None, SORTS))}.")
     case_filter = CaseFilter(
         status=named(request, "status"),
         cause=named(request, "cause"),

@@ -57,8 +57,8 @@ async def stopped(request: Request) -> Response:
     scope = runs_here(request).get(run_id)
     if scope is None:
         raise BadInputError(
-            "that run does not go on behind this page.",
-            remedy="Stop it where it was started; Ctrl-C keeps what was judged.",
+            "that run was not started from this page.",
+            remedy="Stop it where it was started. Ctrl-C saves its progress.",
         )
     scope.cancel()
     return RedirectResponse(f"/run?{urlencode({'id': run_id})}", 303)
@@ -77,9 +77,9 @@ def _again_request(form: Mapping[str, str]) -> Again:
     try:
         most = float(cap) if cap else None
     except ValueError:
-        raise BadInputError(f"{cap[:40]!r} is no sum of money.", remedy="Give dollars as a number.") from None
+        raise BadInputError(f"{cap[:40]!r} is not an amount of money.", remedy="Enter dollars as a number.") from None
     if most is not None and not most > 0:
-        raise BadInputError("a cap is more than nothing.", remedy="Give dollars as a number, or none.")
+        raise BadInputError("the cost cap must be above 0.", remedy="Enter dollars as a number, or leave it empty.")
     return Again(
         run_id=form.get("id", ""), version=form.get("version", ""), failed_only=form.get("cases") == "failed",
         max_cost_usd=most,

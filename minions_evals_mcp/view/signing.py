@@ -37,7 +37,9 @@ async def signing_in(request: Request) -> Response:
     form = await form_of(request)
     token, following = form.get("personToken", "").strip(), _own_path(form.get("next", ""))
     if not token or await person_with_token(engine_of(request), token) is None:
-        wrong = "This is nobody's token in this store. The operator makes one: minions-evals people add NAME"
+        wrong = (
+            "This token belongs to nobody in this store. The operator creates one with: minions-evals people add NAME"
+        )
         return rendered("sign_in", status=HTTPStatus.FORBIDDEN, next=following, wrong=wrong)
     opened = RedirectResponse(following, HTTPStatus.SEE_OTHER)
     signed_in(request).keep(request, opened, token)

@@ -54,7 +54,7 @@ def _found(
     if again:
         return "recovered", f"call {again} got the answer"
     if kind in HARMLESS and said.strip():
-        return "recovered", "the call was answered all the same"
+        return "recovered", "the call was answered anyway"
     if invented:
         return "made-it-up", f"the answer states {invented}, which no call returned"
     if _REPORT.search(said):
@@ -63,7 +63,7 @@ def _found(
     if claim is not None:
         return (
             "made-it-up",
-            f"the answer says {claim.group(0)!r}, and the call was not carried out or its result not seen",
+            f"the answer says {claim.group(0)!r}, but the call did not run or its result was not seen",
         )
     return "gave-up", "there was no further call, and the answer does not report the fault"
 

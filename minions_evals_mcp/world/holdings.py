@@ -105,7 +105,7 @@ class Holdings:
             for change in rule.writes:
                 path = _path(change.path, {**data, **seen})
                 if not is_free(self._folder / FILES, PurePosixPath(path)):
-                    raise RefusedChangeError(f"{path} is no place for a file: a folder or a link is in the way")
+                    raise RefusedChangeError(f"{path} cannot be a file: a folder or a link is in the way")
                 text = filled(change.content, {**data, **seen})
                 text = text if isinstance(text, str) else "" if text is None else canonical(text)
                 before = pending[path] if path in pending else self._read(path) if change.op == "append" else None
@@ -115,7 +115,7 @@ class Holdings:
                 if len((pending[path] or "").encode()) > MAX_FILE:
                     raise RefusedChangeError(f"{path} would be longer than {MAX_FILE} bytes")
             if len({*self._paths(), *pending}) > MAX_FILES:
-                raise RefusedChangeError(f"the folder would hold more than {MAX_FILES} files")
+                raise RefusedChangeError(f"the folder would have more than {MAX_FILES} files")
             self._pending = pending
         return seen
 
@@ -256,7 +256,7 @@ class Holdings:
             return None
         text = self._text(path)
         if text is None:
-            raise RefusedChangeError(f"{path} is no text of at most {MAX_FILE} bytes")
+            raise RefusedChangeError(f"{path} is not a text of at most {MAX_FILE} bytes")
         return text
 
     def _text(self, path: str) -> str | None:
@@ -325,7 +325,7 @@ def _place_files(state: FolderState, base: Path, root: Path) -> None:
         paths = paths_in(source)
         if not paths or len(paths) > MAX_FILES:
             raise BadInputError(
-                f"folder.source: {source} holds {len(paths)} files.",
+                f"folder.source: {source} has {len(paths)} files.",
                 remedy=f"Name a folder with 1 to {MAX_FILES} files.",
             )
         for path in paths:

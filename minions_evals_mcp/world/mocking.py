@@ -22,16 +22,14 @@ def mocked(server: WorldServer, call: WorldCall, state: Json, number: int, holdi
     """The answer of the mocked tool; `number` counts the calls of the tool, this one included."""
     tool = next((tool for tool in server.tools if tool.name == call.tool), None)
     if tool is None:
-        return CallAnswer(
-            source="none", protocol_error=f"Unknown tool: {call.tool}", miss=f"there is no tool {call.tool}"
-        )
+        return CallAnswer(source="none", protocol_error=f"Unknown tool: {call.tool}", miss=f"unknown tool {call.tool}")
     data: Json = {"arguments": call.arguments, "state": state, "call": number}
     try:
         return _by_rule(tool, data, state, holdings)
     except RefusedChangeError as error:
         return CallAnswer(source="mock", result=tool_result(str(error), is_error=True))
     except (QueryError, ChangeError) as error:
-        reason = f"a rule of {tool.name} cannot be carried out: {error}"
+        reason = f"a rule of {tool.name} cannot be applied: {error}"
         return CallAnswer(source="none", result=tool_result(reason, is_error=True), miss=reason)
 
 
@@ -53,7 +51,7 @@ def _by_rule(tool: WorldTool, arguments: Json, state: Json, holdings: Holdings) 
         return CallAnswer(source="mock", result=result, state=changed if rule.changes else None)
     if not tool.rules:
         return CallAnswer(source="mock", result=tool_result("ok"))
-    reason = f"no rule of {tool.name} holds for these arguments"
+    reason = f"no rule of {tool.name} matches these arguments"
     return CallAnswer(source="none", result=tool_result(reason, is_error=True), miss=reason)
 
 
@@ -98,7 +96,7 @@ def _change_list(holder: list[JsonValue], last: str, change: StateChange, value:
         holder.append(value)
         return
     if not last.isdecimal() or int(last) >= len(holder) + (change.op == "add"):
-        raise ChangeError(f"/{'/'.join(path)}: there is no such place in the list")
+        raise ChangeError(f"/{'/'.join(path)}: no such position in the list")
     match change.op:
         case "add":
             holder.insert(int(last), value)
@@ -115,7 +113,7 @@ def _member(holder: JsonValue, part: str, path: list[str]) -> JsonValue:
         return holder[part]
     if isinstance(holder, list) and part.isdecimal() and int(part) < len(holder):
         return holder[int(part)]
-    raise ChangeError(f"/{'/'.join(path)}: there is no {part!r} on the way")
+    raise ChangeError(f"/{'/'.join(path)}: {part!r} is missing on the path")
 
 
 def _sum(value: JsonValue, by: JsonValue, path: list[str]) -> JsonValue:

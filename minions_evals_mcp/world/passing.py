@@ -15,6 +15,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
+from filelock import FileLock
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
@@ -91,35 +92,59 @@ class LateServer:
 
 @dataclass(slots=True)
 class TapeWriter:
-    """A tape that grows: each call is one write, so that whatever is killed it is whole up to the last answered call."""
+    """A tape that grows by whole lines: whatever is killed, it is whole up to the last answered call.
+
+    Several units may record it at once, each in a process of its own. They take turns by a lock beside the tape.
+    """
 
     path: Path
     head: TapeHead
     _descriptor: int = field(default=-1, init=False)
+    _turn: FileLock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._turn = FileLock(self.path.with_name(f".{self.path.name}.lock"), thread_local=False)
 
     def open(self) -> None:
         """Makes the tape, or goes on with one that was recorded from the same tools; a line cut short is taken off."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        content = self.path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        os.ftruncate(self._descriptor, len(whole))
-        if not whole:
-            os.write(self._descriptor, head_line(self.head))
-        elif read_tape(whole, str(self.path)).head.tools_digest != self.head.tools_digest:
-            raise BadInputError(
-                f"{self.path} was recorded from other tools than the server {self.head.server} has now.",
-                remedy="Move it away to record a new one.",
-            )
+        with self._turn:
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            content = self.path.read_bytes()
+            whole = content[: content.rfind(b"\n") + 1]
+            os.ftruncate(self._descriptor, len(whole))
+            if not whole:
+                _write_whole(self._descriptor, head_line(self.head))
+            elif read_tape(whole, str(self.path)).head.tools_digest != self.head.tools_digest:
+                raise BadInputError(
+                    f"{self.path} was recorded with different tools than the server {self.head.server} has now.",
+                    remedy="Move it away to record a new one.",
+                )
 
     def write(self, call: TapedCall) -> None:
-        """Adds a call."""
-        os.write(self._descriptor, call_line(call))
+        """Adds a call; what another process was killed in the middle of is taken off before."""
+        line = call_line(call)
+        with self._turn:
+            if self._ends_within_a_line():
+                content = self.path.read_bytes()
+                os.ftruncate(self._descriptor, content.rfind(b"\n") + 1)
+            _write_whole(self._descriptor, line)
+
+    def _ends_within_a_line(self) -> bool:
+        os.lseek(self._descriptor, -1, os.SEEK_END)
+        return os.read(self._descriptor, 1) != b"\n"
 
     def close(self) -> None:
         """Closes the file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
+
+
+def _write_whole(descriptor: int, content: bytes) -> None:
+    """Writes all of it: the system takes at most 2 GiB at a time."""
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]
 
 
 @asynccontextmanager
@@ -167,7 +192,7 @@ def _filled(name: str, run: Sequence[str], holdings: Holdings | None) -> list[st
         path = places[found[1]]
         if path is None:
             raise BadInputError(
-                f"{name}: its command names {found[0]}, and the world has no {found[1]}.", remedy="Give it one."
+                f"{name}: its command names {found[0]}, and the world has no {found[1]}.", remedy="Add one."
             )
         return str(path)
 

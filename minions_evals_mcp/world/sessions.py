@@ -11,7 +11,8 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -112,7 +113,7 @@ class WorldSession:
         self._seed = f"{unit.world.seed}\n{unit.unit}"
         self.clock = clock
         self._lock = FileLock(folder / LOCK, thread_local=False)
-        self._threads = RLock()
+        self._threads, self._depth = RLock(), 0
         self._progress = Progress(self.world.state)
         self.holdings = Holdings(folder, self.world)
         self._read = 0
@@ -148,7 +149,7 @@ class WorldSession:
         """Carries the work out at once where nobody else holds the folder, else in a thread that waits for its turn."""
         if self._threads.acquire(blocking=False):
             try:
-                with self._lock.acquire(timeout=0):
+                with self._turn(timeout_s=0):
                     return work()
             except Timeout:
                 pass
@@ -156,17 +157,32 @@ class WorldSession:
                 self._threads.release()
         return await anyio.to_thread.run_sync(work)
 
+    @contextmanager
+    def _turn(self, timeout_s: float = -1) -> Generator[None]:
+        """The folder is this thread's alone. The file is locked once, however often this is entered: it is half of a call's time."""
+        with self._threads:
+            outermost = self._depth == 0
+            if outermost:
+                self._lock.acquire(timeout=timeout_s)
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                if outermost:
+                    self._lock.release()
+
     def answer_now(self, call: WorldCall) -> CallAnswer:
         """The answer of a server that needs no real one, once it is in the journal; raises `BadInputError` for another."""
         server = self.world.servers[call.server]
         if server.mode in STARTED and not self._is_honeypot(call):
-            raise BadInputError(f"{call.server} is {server.mode}: its tools are called over MCP.")
+            raise BadInputError(f"{call.server} is {server.mode}, and its tools are called over MCP.")
         decide = partial(self._decided, server, call)
         return self._settled(call, decide, self._due(call), time.perf_counter(), utc(self.clock()))
 
     def _missing(self, server: WorldServer, call: WorldCall) -> Miss | None:
         """Why the call is not on the tape, if it is not."""
-        with self._threads, self._lock:
+        with self._turn():
             self._catch_up()
             found = self.tape(call.server).find(call, server.ignore, self._progress.replayed[replay_key(server, call)])
         return found if isinstance(found, Miss) else None
@@ -178,7 +194,7 @@ class WorldSession:
         """The fault that this call of the tool meets."""
         if not self.world.faults:
             return None
-        with self._threads, self._lock:
+        with self._turn():
             self._catch_up()
             return due(self.world.faults, call, self._progress.called[call.server, call.tool] + 1, self._seed)
 
@@ -197,7 +213,7 @@ class WorldSession:
         started: float,
         at: datetime,
     ) -> CallAnswer:
-        with self._threads, self._lock:
+        with self._turn():
             self._catch_up()
             self.holdings.take_turn(self._progress.answers)
             try:
@@ -243,29 +259,29 @@ class WorldSession:
 
     def entries(self) -> list[JournalEntry]:
         """The calls in the order in which they were answered."""
-        with self._threads, self._lock:
+        with self._turn():
             return [JournalEntry.model_validate_json(line) for line in self._whole_lines(0)]
 
     def journal(self) -> tuple[str, ...]:
         """The lines of the journal, from which another session goes on."""
-        with self._threads, self._lock:
+        with self._turn():
             return tuple(line.decode() for line in self._whole_lines(0))
 
     def take_up(self, journal: Sequence[str]) -> None:
         """Goes on after the calls of an earlier session of this unit; nothing was called in this one yet."""
-        with self._threads, self._lock:
+        with self._turn():
             (self.folder / JOURNAL).write_bytes(b"".join(line.encode() + b"\n" for line in journal))
             self._catch_up()
 
     def state(self) -> Json:
         """The state after the last call."""
-        with self._threads, self._lock:
+        with self._turn():
             self._catch_up()
             return self._progress.state
 
     def kept(self) -> tuple[str | None, dict[str, str | None] | None]:
         """The database as a script and the contents of the files after the last call, where the world has them."""
-        with self._threads, self._lock:
+        with self._turn():
             self._catch_up()
             self.holdings.take_turn(self._progress.answers)
             return self.holdings.dump(), self.holdings.contents()
@@ -324,9 +340,7 @@ def tape_of(server: WorldServer, base: Path) -> Tape:
     except BadInputError as error:
         if path.is_file():
             raise
-        raise BadInputError(
-            f"there is no tape at {path}.", remedy="Set the mode of this server to record once."
-        ) from error
+        raise BadInputError(f"no tape at {path}.", remedy="Set this server's mode to `record` once.") from error
 
 
 def new_session(

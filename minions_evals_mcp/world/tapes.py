@@ -97,7 +97,7 @@ class Tape:
         if places:
             times = f"{len(places)} time{'' if len(places) == 1 else 's'}"
             return Miss(
-                f"{call.tool} was recorded {times} with these arguments, and is called once more",
+                f"{call.tool} was recorded {times} with these arguments, and was called once more",
                 self.calls[places[-1]],
             )
         return self._missed(call)
@@ -139,7 +139,7 @@ def read_tape(content: bytes, where: str) -> Tape:
     lines = content.split(b"\n")
     is_cut = bool(lines.pop())
     if not lines:
-        raise BadInputError(f"{where} is no tape: it has no whole line.", remedy="Record it again.")
+        raise BadInputError(f"{where} is not a tape: it has no complete line.", remedy="Record it again.")
     head = _read(TapeHead, lines[0], f"{where}:1")
     calls = [_read(TapedCall, line, f"{where}:{number}") for number, line in enumerate(lines[1:], 2) if line.strip()]
     return Tape(head, tuple(calls), is_cut)
@@ -152,6 +152,6 @@ def _read(kind: type[V], line: bytes, where: str) -> V:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise BadInputError(
-            f"{where} is no line of a tape: {place + ': ' if place else ''}{first['msg']}.",
+            f"{where} is not a line of a tape: {place + ': ' if place else ''}{first['msg']}.",
             remedy="Record the tape again.",
         ) from None

@@ -156,8 +156,8 @@ def _differences(entries: Sequence[JournalEntry], claimed: Sequence[ToolCall], k
         (tool, canonical_arguments(call.arguments)) for call in claimed if (tool := _own_name(call.tool, known))
     )
     return [
-        *(f"the agent reports {tool} {_cut(arguments)}, which was not called" for tool, arguments in said - made),
-        *(f"the agent does not report {tool} {_cut(arguments)}, which was called" for tool, arguments in made - said),
+        *(f"the agent reports a call {tool} {_cut(arguments)} that did not happen" for tool, arguments in said - made),
+        *(f"the agent does not report its call {tool} {_cut(arguments)}" for tool, arguments in made - said),
     ]
 
 
@@ -199,7 +199,6 @@ def vet_started(record: Record[World], *, agreed: bool) -> None:
         return
     names = [name for name, server in record.fields.servers.items() if server.may_start]
     raise BadInputError(
-        f"the world {record.id} starts the real server{'s' if len(names) > 1 else ''} {', '.join(names)}, and you have not agreed"
-        " to that.",
+        f"the world {record.id} starts the real server{'s' if len(names) > 1 else ''} {', '.join(names)}, which needs your consent.",
         remedy=f"{Next('world-check', {'world': record.id}, 'shows the command and asks for your consent')}.",
     )

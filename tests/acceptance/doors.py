@@ -13,7 +13,7 @@ import anyio.to_thread
 from mcp import Client
 from strawberry import Schema
 
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.engine.ab_test import branches
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, run_ab_test
 from minions_evals_mcp.engine.cases import test_history as history
@@ -62,7 +62,7 @@ class Door(Protocol):
 def config_at(folder: Path, model: Server) -> EngineConfig:
     """A store in that folder, with the model at the fake server; the same set-up as `terminal_at`."""
     folder.mkdir(parents=True, exist_ok=True)
-    providers = ProviderSettings(access={"openai": Access("key", f"{model.url}/v1")}, attempts=2)
+    providers = ProviderSettings(access={"openai": ProviderAccess("key", f"{model.url}/v1")}, attempts=2)
     return replace(config_in(folder), providers=providers, call_timeout_s=HANG_S)
 
 

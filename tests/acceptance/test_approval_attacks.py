@@ -234,7 +234,7 @@ async def _(agent: Agent) -> str:
 # The chain
 
 
-@attack("a bad version that the candidate is said to follow", refused_as="was measured already|set once")
+@attack("a bad version that the candidate is said to follow", refused_as="already has runs|set once")
 async def _(agent: Agent) -> str:
     await agent.compare(AS_BEFORE, AS_BEFORE)
     return await agent.outright(version(1, "q", "under"), relations=[{"sourceId": "p@1", "targetId": "under"}])
@@ -254,7 +254,7 @@ async def _(agent: Agent) -> str:
     await agent.compare(WRONG, RIGHT, versionA="q@1", versionB="q@2")
     await agent.host.call("approve_prompt_version", promptVersionRef="q@2")  # q's own chain: p is not touched
     tied = await agent.outright(version(2, "q"), relations=[{"sourceId": "q@1", "targetId": "p@1"}])
-    assert "measured already" in tied
+    assert "already has runs" in tied
     return await agent.refused(
         "p@2", comparisonId=str((await agent.compare(WRONG, RIGHT, versionA="q@1"))["comparisonId"])
     )
@@ -326,7 +326,7 @@ async def _(agent: Agent) -> str:
     return await agent.refused()
 
 
-@attack("the agent hands its own outputs in, for both versions", refused_as="handed in, by no person")
+@attack("the agent hands its own outputs in, for both versions", refused_as="submitted, not by a person")
 async def _(agent: Agent) -> str:
     await agent.save(*recorded("p@1", WRONG), *recorded("p@2", RIGHT))
     await agent.compare(WRONG, RIGHT, fresh=False)
@@ -334,7 +334,8 @@ async def _(agent: Agent) -> str:
 
 
 @attack(
-    "a second connection of the agent judges, the first decides", refused_as="handed in by agents, and an agent decides"
+    "a second connection of the agent judges, the first decides",
+    refused_as="submitted by agents, and an agent is the one who approves",
 )
 async def _(agent: Agent) -> str:
     await agent.save(*(one for one in read_by_people(CASES) if isinstance(one, dict) and one["type"] != "agent-run"))
@@ -358,7 +359,7 @@ def but(name: str) -> list[bool]:
 
 
 def _measured_by(*refused: str) -> str:
-    return rf"made, changed or deleted by an agent \({', '.join(refused)}"
+    return rf"created, changed or deleted by an agent \({', '.join(refused)}"
 
 
 @attack("a benchmark of its own over a person's cases", refused_as=_measured_by("mine"))
@@ -435,7 +436,7 @@ async def _(agent: Agent) -> str:
     return await agent.refused()
 
 
-@attack("a sealed benchmark of cases of its own", refused_as="made, changed or deleted by an agent,")
+@attack("a sealed benchmark of cases of its own", refused_as="created, changed or deleted by an agent,")
 async def _(agent: Agent) -> str:
     names = [f"x{number}" for number in range(CASES)]
     fields: Json = {"name": "s", "testCaseIds": [*names], "sealed": True}
@@ -478,7 +479,8 @@ async def _(agent: Agent) -> str:
 
 
 @attack(
-    "bad outputs for the version in use are handed in", refused_as="12 outputs of p@1 .* were handed in, by no person"
+    "bad outputs for the version in use are handed in",
+    refused_as="12 outputs of p@1 .* were submitted, not by a person",
 )
 async def _(agent: Agent) -> str:
     await agent.save(*recorded("p@1", WRONG))

@@ -100,7 +100,7 @@ SITUATIONS = {
     "its own version, and another asked for": Situation(
         RUN, {**OF_HAPPY, "promptVersion": "latest"}, [*VERSIONS, happy(promptVersionRef="1")]
     ),
-    "nothing to judge by": Situation(RUN, OF_HAPPY, [*VERSIONS, happy(expectedOutputs=None)]),
+    "no rubric to judge by": Situation(RUN, OF_HAPPY, [*VERSIONS, happy(expectedOutputs=None)]),
     "assertions of its own": Situation(
         RUN, OF_HAPPY, [*VERSIONS, happy(assertions=[{"type": "contains", "value": "happy"}])]
     ),

@@ -57,7 +57,7 @@ def test_whatever_breaks_inside_is_told_in_one_line(tmp_path: Path, program: tup
     (tmp_path / "modules" / f"{broken}.py").write_text("raise RuntimeError('it fell over')\n")
     told = ended(tmp_path, *program, path=str(tmp_path / "modules"))
     assert_told_in_one_line(told, tmp_path)
-    assert "it broke inside (RuntimeError: it fell over)" in told.stderr
+    assert "it crashed (RuntimeError: it fell over)" in told.stderr
 
 
 @pytest.mark.parametrize("limit", ["ulimit -n 6", "ulimit -n 9", "ulimit -n 14", "ulimit -v 90000"])
@@ -91,5 +91,5 @@ def test_in_json_the_crash_is_an_error_like_any_other(
     assert tell("minions-evals", MemoryError(), as_json=True) == 3
     told = json.loads(capsys.readouterr().out)["error"]
     assert told["code"] == "internal-error"
-    assert told["message"] == "minions-evals: there is no more memory"
+    assert told["message"] == "minions-evals: out of memory"
     assert str(tmp_path) in told["remedy"]

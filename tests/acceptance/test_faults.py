@@ -161,7 +161,7 @@ async def test_outputs_that_the_judge_keeps_declining_are_counted_and_named_and_
     [
         ("only 429s", FakeSettings(p429=1, retry_after_s=0.2), "HTTP 429"),
         ("only 500s", FakeSettings(p500=1), "HTTP 500"),
-        ("only hangs", FakeSettings(phang=1), "no whole reply within"),
+        ("only hangs", FakeSettings(phang=1), "no complete reply within"),
         ("a wrong key", FakeSettings(), "invalid x-api-key"),
         ("no server", FakeSettings(), "no connection"),
     ],

@@ -200,8 +200,8 @@ def test_a_place_in_the_code_that_says_the_same_again_and_again_is_cut_short_and
         if sparing.filter(record):
             written.append(record.getMessage())
     assert written == [
-        "caller 0 is wrong", "caller 1 is wrong", "caller 10 is wrong (8 more like it were left out)", "caller 11 is wrong",
-        "caller 20 is wrong (8 more like it were left out)", "caller 21 is wrong",
+        "caller 0 is wrong", "caller 1 is wrong", "caller 10 is wrong (8 similar messages omitted)", "caller 11 is wrong",
+        "caller 20 is wrong (8 similar messages omitted)", "caller 21 is wrong",
     ]  # fmt: skip
 
 

@@ -163,7 +163,7 @@ async def test_ctrl_c_leaves_a_run_that_is_resumed_without_paying_twice(place: W
     told = await interrupted(place, server, "--concurrency", "4", after=20)
 
     assert told.code == 130
-    assert "the same command goes on" in told.err
+    assert "Run the same command to resume" in told.err
     assert "Traceback" not in told.err
     assert told.out == ""
     (kept_run,) = (await place.tell("runs", "--json")).list("runs")

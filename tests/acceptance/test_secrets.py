@@ -122,10 +122,10 @@ async def test_what_was_kept_before_it_was_known_is_found(knowing: Workplace) ->
     assert (await unknowing.tell("db", "check")).code == 0
     found = await knowing.tell("db", "check")
     assert found.code == 3
-    assert f"problem: a secret of yours, {MARK}, stands in minion run/1" in found.out
+    assert f"problem: one of your secrets, {MARK}, is in minion run/1" in found.out
     exported = await knowing.tell("export")
     assert f"It is {MARK}" in exported.out
-    assert "1 record held a secret of yours" in exported.err
+    assert "1 record held one of your secrets" in exported.err
     assert KEY not in found.out + exported.out + exported.err + found.err
 
 

@@ -72,7 +72,7 @@ async def test_a_queue_is_judged_once_by_whom_it_is_meant_for(tmp_path: Path) ->
                 said = await agent.refused(
                     "submit_judgments", runId=open_to_all.id, judgedBy="anna", packets=[judged(packet, 1)]
                 )
-                assert "anna is a person whom this store knows" in said
+                assert "anna is a person registered in this store" in said
 
         with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as tasks:

@@ -188,7 +188,7 @@ def test_of_an_imported_talk_no_step_is_accused_and_what_the_user_said_is_known(
     (line,) = [line for line in ended.out.splitlines() if "judge it here" in line]
     assert at.run(*line.partition("minions-evals ")[2].split(), "--json").one()["state"] == "completed"
     cause = at.run("list", "eval-failure", "--json").out
-    assert "No step can be named (in talks with a user" in cause
+    assert "No step can be named (in conversations with a user" in cause
     assert "; the talk did not end as its checks ask" in cause
     assert "step 1" not in cause
 

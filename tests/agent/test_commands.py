@@ -132,28 +132,28 @@ def test_a_message_is_shown_whole_by_the_beginning_of_its_id_or_as_the_latest(co
     assert ": dead after 1 failed try\nwhy: no test-case with the id 'c'." in shown
     assert '"testCaseId": "c"' in shown
     assert "told anna: run-test-case-failed: pending  reply:" in shown
-    assert shown.endswith("once that is mended: minions-eval-agent retry message-1\n")
+    assert shown.endswith("after the fix: minions-eval-agent retry message-1\n")
     assert commands.said("show", "latest") == shown  # not what the agent puts to itself
     delivery = json.loads(commands.said("show", "latest", "--json"))["told"][0]["id"]
     assert "agent-message reply:" in commands.said("show", delivery)
     with pytest.raises(ConflictError, match="is pending, not refused"):
         commands.said("retry", delivery)
     commands.said("send", "detect-trend", "--payload", '{"benchmarkId": "b"}', "--id", "message-2")
-    with pytest.raises(BadInputError, match="begins several ids: message-2, message-1"):
+    with pytest.raises(BadInputError, match="is the beginning of several ids: message-2, message-1"):
         commands.said("show", "message")
     unreadable = commands.unreadable("{")
-    both = "retry ID; what is unreadable is sent again, corrected; never: minions-eval-agent dismiss ID --reason WHY"
+    both = "retry ID; send unreadable ones again, corrected; to drop it: minions-eval-agent dismiss ID --reason WHY"
     assert both in commands.said("status")
     assert commands.said("retry", "latest") == "message-1: the message is pending again\n"
     assert f"show ID; {both[10:]}\n" in commands.said("status"), unreadable
-    with pytest.raises(ConflictError, match="nothing is dead or refused"):
+    with pytest.raises(ConflictError, match="no dead letter or refused delivery"):
         commands.said("retry", "latest")
     commands.drained(case("c", expectedOutputs={"output": "good"}), answer("a", "c", "good"))
     run = json.loads(commands.said("show", "message-1", "--json"))["result"]["runId"]
     assert commands.said("show", "message-1").endswith(f"the run: minions-evals runs {run}\n")
     commands.said("send", "agent-run-completed", "--payload", '{"agentRunId": "a2"}')
     commands.drained(answer("a2", "nobody asks this", "good"))
-    assert "has just its inputs (keys: q; `minions-evals show a2`): save one" in commands.said("show", "latest")
+    assert "has exactly its inputs (keys: q; `minions-evals show a2`): save one" in commands.said("show", "latest")
     with pytest.raises(NotFoundError, match="no message or delivery with the id 'nothing'"):
         commands.said("show", "nothing")
 
@@ -226,7 +226,7 @@ def test_what_will_stop_a_message_is_said_when_it_is_sent(commands: Commands) ->
 
     assert warned("run-test-case", testCaseId="refund") == warned("agent-run-completed", agentRunId="a") == []
     assert warned("create-test-case", promptId="p", name="n", input="i", testCaseId="new") == []
-    late = "It is refused unless that is there when its turn comes."
+    late = "The agent refuses it unless that exists when it handles the message."
     assert warned("run-test-case", testCaseId="refnd") == [
         f"no test-case with the id 'refnd'; did you mean 'refund'? {late}"
     ]
@@ -235,7 +235,7 @@ def test_what_will_stop_a_message_is_said_when_it_is_sent(commands: Commands) ->
         f"no benchmark with the id 'b'. {late}", f"no prompt-version with the id 'p@2'. {late}"
     ]  # fmt: skip
     (instruction,) = warned("instruction", text="Look after the trends.")
-    assert "none is set up here" in instruction
+    assert "none is configured" in instruction
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_what_will_stop_a_message_is_said_when_it_is_sent(commands: Commands) ->
         (
             ("run", "--otlp-rubric", "r", "--otlp-rate", "0.5"),
             BadInputError,
-            "--otlp-rate and --otlp-rubric without --otlp",
+            "--otlp-rate and --otlp-rubric need --otlp",
         ),
     ],
 )

@@ -152,7 +152,7 @@ async def test_an_approval_alone_and_a_score_out_of_range_are_no_judgments(engin
     await send_message(by_ben, Letter(type="approval-decided", payload={**answered, "judgments": []}, id="bare"))
     await drained(engine)
     assert "9" in (await kept(engine, "high")).reason
-    assert "that alone is none" in (await kept(engine, "bare")).reason
+    assert "An approval is not a score" in (await kept(engine, "bare")).reason
 
 
 @pytest.mark.parametrize("sender", ["people", "orchestrator", None])
@@ -188,7 +188,7 @@ async def test_the_same_answer_twice_is_one_and_another_one_is_refused(engine: E
         "dead",
         "done",
     ]
-    assert "judged already" in (await kept(engine, "other")).reason
+    assert "already judged" in (await kept(engine, "other")).reason
 
 
 @pytest.mark.parametrize("more", [{"notify": False}, {"purpose": "comparison"}, {"isRegression": False}])

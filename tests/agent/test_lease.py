@@ -40,7 +40,7 @@ def test_a_crashed_holder_loses_the_lease_within_15_seconds() -> None:
 
 async def test_a_second_agent_on_the_store_is_refused_while_the_first_lives(engine: Engine) -> None:
     async with held_lease(engine):
-        with pytest.raises(BusyError, match="works on this store already"):
+        with pytest.raises(BusyError, match="already working on this store"):
             async with held_lease(engine):
                 pass
     async with held_lease(engine) as holder:

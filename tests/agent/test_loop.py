@@ -110,9 +110,9 @@ async def test_another_message_under_a_taken_id_is_refused(engine: Engine) -> No
         (
             "compare-prompts",
             {"benchmarkId": "b", "promptVersionA": "p", "promptVersionB": "p"},
-            "payload.promptVersionB: it is",
+            "payload.promptVersionB: same as",
         ),
-        ("agent-run-completed", {}, "payload.agentRunId: give it"),
+        ("agent-run-completed", {}, "payload.agentRunId: give agentRunId or agentRun"),
         ("approval-decided", {"decidedBy": "ben"}, "payload.approvalRequestId: give it"),
         ("instruction", {"text": " "}, "payload.text: must say something"),
     ],
@@ -304,7 +304,7 @@ async def test_a_message_that_is_settled_is_not_settled_again(engine: Engine) ->
         partial(inbox.bury, ident="m", reason="late", at=at),
         partial(inbox.put_off, ident="m", reason="late", until=at),
     ):
-        with pytest.raises(ConflictError, match="settled already"):
+        with pytest.raises(ConflictError, match="already settled"):
             await engine.store.write(again)
     done = await kept(engine, "m")
     assert (done.state, done.attempts, done.result) == ("done", 0, {"n": 1})

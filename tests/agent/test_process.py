@@ -47,7 +47,7 @@ def test_the_log_is_read_by_people_on_a_terminal_and_by_programs_elsewhere(desk:
     assert (events[0]["event"], events[0]["delivers_to"]) == ("agent-started", str(desk.folder / "told"))
     assert (desk.folder / "told").is_dir()  # though nobody was told anything
     refused = desk.ran(AGENT, "drain", "--deliver-to", "evals.db")
-    assert (refused.code, "evals.db: no folder can be made there" in refused.err) == (2, True)
+    assert (refused.code, "evals.db: cannot create a folder there" in refused.err) == (2, True)
     shown = on_terminal(desk, "drain", "--deliver-to", "more")
     assert "[info] agent-started db=" in shown
     assert f" delivers_to={desk.folder / 'more'}\r\n" in shown
@@ -132,7 +132,7 @@ def test_a_running_daemon_wakes_for_another_process_tells_its_status_and_stops_w
         until(lambda: desk.rows("SELECT state FROM inbox WHERE id = 'file'") == [("done",)])
         assert desk.status()["running"] is True
         second = desk.ran(AGENT, "drain")
-        assert (second.code, "works on this store already" in second.err) == (3, True)
+        assert (second.code, "already working on this store" in second.err) == (3, True)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=HANG_S)
         assert process.returncode == 0, err

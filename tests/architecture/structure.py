@@ -10,7 +10,7 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -93,6 +93,7 @@ def naming_check_types() -> list[str]:
     ]
 
 
+@cache
 def entered_before_the_loop() -> list[str]:
     """The modules that MCP's run_benchmark enters, in their order, up to the run loop."""
     entered: list[str] = []
@@ -126,25 +127,37 @@ def of_interfaces(modules: list[str]) -> list[str]:
     return [module for module in modules if not module.startswith(tuple(f"{OURS[0]}.{folder}" for folder in BELOW))]
 
 
-def figures() -> dict[str, int]:
-    """The figures by name; of each, less is better."""
-    entered, classes, basenames = entered_before_the_loop(), repeated_classes(), repeated_basenames()
-    return {
-        "packages": len({str(Path(path).parent) for path in trees()}),
-        "modules": len(trees()),
-        "longestImportChain": len(longest_chain()),
-        "repeatedClassNames": len(classes),
-        "classesOfRepeatedNames": sum(classes.values()),
-        "repeatedBasenames": len(basenames),
-        "modulesOfRepeatedBasenames": sum(basenames.values()),
-        "modulesNamingCheckTypes": len(naming_check_types()),
-        "modulesBeforeTheRunLoop": len(entered),
-        "interfaceModulesBeforeTheRunLoop": len(of_interfaces(entered)),
-    }
+SHARED_CLASS_NAMES = {
+    "Request": "each operation has one, told apart by its module",
+    "Answer": "as above",
+    **dict.fromkeys(
+        ("TestCase", "TestBranch", "TestBranchExecution", "TestCaseExecution", "TestCaseStats", "PromptVersion"),
+        "document 5 names the type of the schema as document 1 or 4 names the record",
+    ),
+    **dict.fromkeys(("Rubric", "Verdict"), "the Python API's own, which a user writes"),
+}
+"""Public names that several classes may have, each with the reason."""
 
-
-RATCHET = ("interfaceModulesBeforeTheRunLoop",)
+FIGURES: Mapping[str, Callable[[], int]] = {
+    "packages": lambda: len({str(Path(path).parent) for path in trees()}),
+    "modules": lambda: len(trees()),
+    "longestImportChain": lambda: len(longest_chain()),
+    "repeatedClassNames": lambda: len(repeated_classes().keys() - SHARED_CLASS_NAMES.keys()),
+    "classesOfRepeatedNames": lambda: sum(repeated_classes().values()),
+    "repeatedBasenames": lambda: len(repeated_basenames()),
+    "modulesOfRepeatedBasenames": lambda: sum(repeated_basenames().values()),
+    "modulesNamingCheckTypes": lambda: len(naming_check_types()),
+    "modulesBeforeTheRunLoop": lambda: len(entered_before_the_loop()),
+    "interfaceModulesBeforeTheRunLoop": lambda: len(of_interfaces(entered_before_the_loop())),
+}
+"""The figures by name; of each, less is better."""
+RATCHET = ("interfaceModulesBeforeTheRunLoop", "repeatedClassNames")
 """The figures that may not become larger than their baseline; the others are recorded, to be looked at."""
+
+
+def figures(names: Iterable[str] = FIGURES) -> dict[str, int]:
+    """Those figures."""
+    return {name: FIGURES[name]() for name in names}
 
 
 def _is_text(node: ast.AST) -> bool:

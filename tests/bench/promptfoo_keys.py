@@ -4,7 +4,7 @@ python -m tests.bench.promptfoo_keys FOLDER [--all]
 
 FOLDER holds promptfooconfig*.yaml files (promptfoo's own examples). A use is one key in one place of the grammar: of the
 config, a test, its options, an assertion (and its type), a prompt, a provider. A key that the reader refuses, or that
-stands in something that it refuses, or in a config at which it stops, is not carried out. What stands inside the config of
+stands in something that it refuses, or in a config at which it stops, is not supported. What stands inside the config of
 a provider is counted apart: for the vendors that we reach, and for those that we do not, whose configs nobody else reads.
 Nothing is run but the reader.
 """

@@ -69,6 +69,7 @@ PAGES = {
     "prompts": "/prompts",
     "judges": f"/agreement?id={BENCHMARK.replace('/', '%2F')}",
     "run again": "/again?id=job5",
+    "who judges what": "/assign?run=job5",
     "two runs": "/report?id=job5&compare=job4",
     MISSING: "/nothing",
 }

@@ -32,6 +32,7 @@ PAGES = {
     "cliff comparison": "/comparison?before=job6&after=job7",
     "cliff runs": "/runs",
     "long trajectory": "/case?run=job13&at=0.1",
+    "endless trajectory": "/case?run=job13&at=7.1",
     "markdown output": "/case?run=job13&at=1.1",
     "json output": "/case?run=job13&at=2.1",
     "conversation": "/case?run=job13&at=3.1",
@@ -80,7 +81,7 @@ async def run_of(engine: Engine, benchmark_id: str, idents: list[str], number: i
     return (await bench(engine, benchmark_id, prompt_version_ref="refunds@1")).id
 
 
-STEPS = 60
+STEPS, ENDLESS = 60, 500
 TABLE = '''## Refund of order A-1009
 
 The order is **eligible**. What happens next:
@@ -144,7 +145,7 @@ async def agents(engine: Engine) -> None:
     outputs: dict[str, Json] = {
         "long": {"output": "The refund was sent."}, "markdown": {"output": TABLE}, "json": {"output": json.dumps(ORDER)},
         "talk": {"messages": TALK}, "code": {"output": CODE}, "close": {"output": "Your refund of £35.75 is on its way."},
-        "word": {"output": "W" * 400},
+        "word": {"output": "W" * 400}, "endless": {"output": "The refund was sent."},
     }  # fmt: skip
     checks: dict[str, list[JsonValue]] = {
         "markdown": [
@@ -163,7 +164,7 @@ async def agents(engine: Engine) -> None:
         else:
             expected: Json = {"output": "Your refund of £35.75 was sent on 3 May."}
             records.append(case(ident, name=f"Agent, {ident}", inputs=asked, expectedOutputs=expected))
-        log: Json = {"toolCallsLog": steps()} if ident == "long" else {}
+        log: Json = {"toolCallsLog": steps(taken)} if (taken := {"long": STEPS, "endless": ENDLESS}.get(ident)) else {}
         records.append(
             minion(
                 f"agents/{ident}",

@@ -118,7 +118,7 @@ def test_a_person_judges_by_keyboard_and_a_page_that_looks_on_follows(
         at.ask_page("document.querySelector('form input[type=number]').value = ''")
         judge(at, scores=("0.5", "4"))
         at.loads()
-        assert "Kept. Here is the next one." in cast("str", at.ask_page("document.body.innerText"))
+        assert "Saved. Here is the next one." in cast("str", at.ask_page("document.body.innerText"))
         assert at.ask_page("document.querySelector('[name=personToken]').required") is False, (
             "the browser keeps the token"
         )

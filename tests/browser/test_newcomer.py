@@ -78,7 +78,7 @@ def test_a_finished_config_stands_on_the_first_page_and_opens_to_the_cell(at: Ta
     assert "eval of a config: 9 columns" in read(at, row)
     assert "no finished run yet" not in read(at, row)
     click(at, f"{row} a")
-    assert "scored most" in read(at, ".says")
+    assert "scored highest" in read(at, ".says")
     assert at.ask_page("document.querySelectorAll('table.matrix thead th').length") == 10
     at.ask_page("document.querySelector('table.matrix a.cell').click()")
     at.until("document.querySelector('#drawer').open")

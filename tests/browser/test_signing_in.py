@@ -42,7 +42,7 @@ def test_a_person_signs_in_sees_their_role_and_signs_out(at: Tab, tmp_path: Path
         at.type("person-of-nobody")
         at.press("Enter")
         at.loads()
-        assert "nobody's token" in cast("str", at.ask_page(TEXT))
+        assert "belongs to nobody" in cast("str", at.ask_page(TEXT))
         assert violations(at) == []
         at.complaints()  # a browser reports the answer 403
         at.type(token)

@@ -40,7 +40,7 @@ def test_no_tick_stands_over_a_fall(at: Tab, showing: dict[str, str], page: str,
 def test_the_state_of_a_run_is_grey_and_apart_from_the_verdict(at: Tab, showing: dict[str, str]) -> None:
     at.go(showing["cliff run"])
     chips = text_of(at, ".answer .pill").split("\n")
-    assert chips == ["▼ regressed", "▼ fall", "▼ fell by more than the limit", "ended"]
+    assert chips == ["▼ regressed", "▼ fall", "▼ dropped by more than the limit", "ended"]
     ended = "[...document.querySelectorAll('.pill')].filter((one) => one.textContent === 'ended')"
     at.go(showing["cliff runs"])
     assert cast("int", at.ask_page(f"{ended}.length")) >= 12
@@ -73,8 +73,8 @@ def test_the_first_screen_of_a_case_shows_what_was_wanted_and_found_before_any_c
 def test_a_cause_names_no_check_that_passed_and_a_weak_one_is_not_known(at: Tab, showing: dict[str, str]) -> None:
     for page, cause in (
         ("markdown output", "Likely cause"),
-        ("json output", "Cause: not known"),
-        ("python output", "Cause: not known"),
+        ("json output", "Cause: unknown"),
+        ("python output", "Cause: unknown"),
     ):
         at.go(showing[page])
         text = text_of(at, "section[aria-labelledby=h-cause]")
@@ -120,6 +120,25 @@ def test_sixty_steps_fit_one_screen_and_are_walked_by_keys(at: Tab, showing: dic
         at.press(key)
         at.until(f"{shown} === {step!r}")
     assert at.ask_page("location.hash") == "#step-31"
+    assert at.complaints() == []
+
+
+def test_of_five_hundred_steps_a_window_is_sent_and_every_step_is_reached(at: Tab, showing: dict[str, str]) -> None:
+    at.seen(width=1440, height=900)
+    shown = "[...document.querySelectorAll('.step-view article')].filter((one) => one.checkVisibility()).map((one) => one.id).join()"
+    at.go(f"{showing['endless trajectory']}#step-317")
+    at.until(f"{shown} === 'step-317'")
+    assert at.ask_page("document.querySelectorAll('.step-view article').length") == 40
+    assert at.ask_page("document.querySelectorAll('[data-navigator] .call').length") == 500
+    for key, step in (("j", "step-318"), ("e", "step-31"), ("k", "step-30")):
+        at.press(key)
+        at.until(f"{shown} === {step!r}")
+        assert at.ask_page("document.querySelector('.call.now').hash") == f"#{step}"
+    address = cast("str", at.ask_page("document.querySelector('.call[data-step=\"490\"]').href"))
+    assert address.endswith("&step=490#step-490"), "without script the address brings the step, too"
+    at.ask_page("document.querySelector('.call[data-step=\"490\"]').click()")
+    at.until(f"{shown} === 'step-490'")
+    assert at.ask_page("location.hash") == "#step-490"
     assert at.complaints() == []
 
 

@@ -123,7 +123,7 @@ def test_a_failed_command_of_a_real_process_ends_with_the_code_and_no_traceback(
 
 def test_a_store_that_is_not_there_is_made_by_what_writes_alone_and_a_near_name_is_named(at: Terminal) -> None:
     made = with_files(at).run("import", "case.yaml", "--db", "evals-1.db")
-    assert made.err == "Made a new store at evals-1.db.\n"
+    assert made.err == "Created a new store at evals-1.db.\n"
     assert at.run("import", "case.yaml", "--db", "evals-1.db").err == ""
     misspelt = at.run("list", "test-case", "--db", "evals-2.db")
     assert misspelt.err.endswith("  Did you mean --db evals-1.db?\n")

@@ -98,7 +98,7 @@ def test_the_latest_failure_is_promoted_and_the_run_keeps_the_whole_id(ran: Term
 def test_what_begins_several_ids_is_refused_with_them(ran: Terminal) -> None:
     refused = ran.run("history", "colours/")
     assert refused.code == 2
-    assert "colours/ begins several ids: colours/sky, colours/grass." in refused.err
+    assert "colours/ is the beginning of several ids: colours/sky, colours/grass." in refused.err
 
 
 def test_what_is_erased_is_named_in_full_and_what_is_hidden_is_not(ran: Terminal) -> None:
@@ -113,7 +113,7 @@ def test_a_config_has_no_trend_and_says_why(at: Terminal) -> None:
     for command in ("trend", "what-changed"):
         refused = at.run(command, "latest")
         assert refused.code == 2
-        assert "has run, but none of its runs is a point of a trend" in refused.err
+        assert "has runs, but none counts for a trend" in refused.err
         assert "minions-evals runs " in refused.err
 
 

@@ -182,7 +182,7 @@ def test_what_is_erased_is_named_whole(place: Place, tmp_path: Path) -> None:
         place, tmp_path / "s", "forget --record {arun} --yes", {"arun": place.named["arun"][:LONG], "n": ""}
     )
     assert refused.code == 2
-    assert "by its whole id" in refused.err
+    assert "its full id" in refused.err
 
 
 def functions() -> Iterator[tuple[str, Any]]:

@@ -98,8 +98,8 @@ async def test_what_does_not_fit_is_refused_by_name(at: Terminal, server: Server
     assert [ended.code for ended in refusals] == [2] * 6
     words = (
         "name is missing",
-        "mood is no FIELD=VALUE",
-        "colour is no field",
+        "expected FIELD=VALUE, got mood",
+        "unknown field of a test case: colour",
         "is a prompt-version",
         "nobody",
         "--trials",
@@ -120,13 +120,13 @@ def test_a_prompt_version_is_made_and_follows_the_latest(at: Terminal) -> None:
         words,
     )
     assert made.out == "made prompt-version song-1\n"
-    assert (again.code, "has that text already" in again.err) == (2, True)
+    assert (again.code, "already has that text" in again.err) == (2, True)
     fields = next_one.one()["fields"]
     assert isinstance(fields, dict)
     assert (fields["versionNumber"], fields["promptId"], fields["changelog"]) == (2, "song", "livelier")
     assert '"song-1"' in listed.out
     assert [colour.code, bare.code] == [2, 2]
-    assert "colour is no field of a prompt version here" in colour.err
+    assert "unknown field of a prompt version: colour" in colour.err
     assert "content is missing" in bare.err
 
 

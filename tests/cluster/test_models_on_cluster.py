@@ -12,7 +12,7 @@ import pytest
 from minions_evals_mcp import known_secrets
 from minions_evals_mcp.cluster.channel import Channels
 from minions_evals_mcp.cluster.orders import Told
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.results import EvalJudgment, TestRun
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.engine.request import RunRequest
@@ -46,7 +46,7 @@ async def model(two_workers: Inside, monkeypatch: pytest.MonkeyPatch) -> AsyncGe
 def config(folder: Path, url: str, judge: str | None) -> EngineConfig:
     """The coordinator, set up alike."""
     usual = config_in(folder, model_url=url)
-    access = {"anthropic": Access(MARKER, url)}
+    access = {"anthropic": ProviderAccess(MARKER, url)}
     return replace(usual, judge_model=judge, call_timeout_s=HANG_S, providers=replace(usual.providers, access=access))
 
 

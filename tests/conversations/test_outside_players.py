@@ -79,7 +79,7 @@ async def test_the_caller_plays_several_users_at_once(tmp_path: Path, era: str) 
         left = await host.call("submit_judgments", runId=asked["runId"], packets=two)
         assert (left["waiting"], left["outcomes"]) == (1, {"scored": 2, "awaiting-judgments": 1})
         refused = await host.refused("submit_judgments", runId=asked["runId"], packets=two[:1])
-        assert "waits for no message" in refused
+        assert "has no request for a user message" in refused
         done = await host.call("submit_judgments", runId=asked["runId"], packets=answers(left, "It is A1."))
         assert (done["state"], done["outcomes"]) == ("completed", {"scored": 3})
         assert "3 of 3 passed" in str(done["summary"])
@@ -111,12 +111,12 @@ async def test_an_empty_message_leaves_and_the_conversation_is_judged(tmp_path: 
         await host.call("save_records", records=talks(1, ends=None, retries=0))
         asked = await host.call("run_test_case", testCaseId="t0", waitSeconds=50)
         refused = await host.refused("submit_judgments", runId=asked["runId"], packets=leaving(asked))
-        assert "begins with a message" in refused
+        assert "must begin with a message" in refused
         refused = await host.refused(
             "submit_judgments", runId=asked["runId"],
             packets=[{"digest": rows(asked, "packets")[0]["digest"], "judgments": [{"criterionId": "x", "score": 1, "rationale": "y"}]}],
         )  # fmt: skip
-        assert "no message is given" in refused
+        assert "and got none" in refused
         said = await host.call("submit_judgments", runId=asked["runId"], packets=answers(asked, "My money for A1!"))
         done = await host.call("submit_judgments", runId=asked["runId"], packets=leaving(said))
         assert (done["state"], done["outcomes"]) == ("completed", {"scored": 1})
@@ -129,7 +129,7 @@ async def test_a_persons_user_is_not_the_agents_to_play(tmp_path: Path) -> None:
         asked = await host.call("run_test_case", testCaseId="t0", waitSeconds=50)
         assert rows(asked, "packets")[0]["waitsFor"] == "a person"
         refused = await host.refused("submit_judgments", runId=asked["runId"], packets=answers(asked, "hi"))
-        assert "asks a person, and an agent speaks here" in refused
+        assert "asks a person, and the caller is an agent" in refused
 
 
 async def test_a_server_that_ends_in_between_loses_nothing(tmp_path: Path) -> None:

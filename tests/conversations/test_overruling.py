@@ -114,14 +114,14 @@ async def test_who_is_no_person_and_what_is_no_conversation_is_refused(at: Termi
     asked = ("label-user", run_id, "--sound", "swapped", "--reason", "x")
     ended = at.run(*asked)
     assert ended.code == 2
-    assert "takes a person's word" in ended.err
+    assert "only a person can do this" in ended.err
     anna = at.with_env(MINIONS_EVALS_PERSON_TOKEN=await token(at))
     ended = anna.run("label-user", run_id, "--sound", "swapped", "--spoiled", "nothing", "--reason", "x")
-    assert "has no conversation nothing" in ended.err
+    assert "has no finished conversation nothing" in ended.err
     assert "overruled" not in at.run("conversations", run_id).out, "all or none is kept"
-    assert "is named in --sound, too" in anna.run(*asked, "--spoiled", "swapped").err
+    assert "is also named in --sound" in anna.run(*asked, "--spoiled", "swapped").err
     async with open_engine(engine_at(at)) as engine:
-        with pytest.raises(BadInputError, match="an agent speaks here"):
+        with pytest.raises(BadInputError, match="the caller is an agent"):
             await label_user.run(engine, LabelRequest(run_id=run_id, sound=("swapped",), reason="x"))
 
 
@@ -133,7 +133,7 @@ async def test_the_page_takes_a_word_and_shows_it(
         begun: list[Callable[[], Coroutine[Any, Any, None]]] = []
         page = await opened.enter_async_context(visitor(engine, judge="anna", start=begun.append))
         shown = (await page.get("/case", params={"run": run_id, "at": "0.1"})).text
-        assert "the user check calls it spoiled: role-swapped" in shown
+        assert "the user check marks it as spoiled: role-swapped" in shown
         form = dict(re.findall(r'name="(run|at|said)" value="([^"]*)"', shown))
         assert form["said"] == "sound"
         assert (await page.post("/user", data=form)).status_code == 400
@@ -164,11 +164,11 @@ async def test_the_check_is_measured_and_licensed_like_a_judge(at: Terminal, run
         assert (check.licence.state, check.licence.agreed, check.licence.labels) == ("unknown", 1, 2)
     shown = at.run("agreement", "b")
     assert shown.code == 0
-    assert "of the spoiled it caught 1 of 1" in shown.out
-    assert "it is not known whether to trust it: 2 of the 30 labels" in shown.out
+    assert "it found 1 of 1" in shown.out
+    assert "not enough labels to know whether to trust it: 2 of the 30 labels" in shown.out
     async with open_engine(engine_at(at)) as engine:
         await labelled(engine, run_id, sound=("swapped",))
         async with visitor(engine) as page:
             told = (await page.get("/agreement", params={"id": "b"})).text
-    assert "of the sound it called spoiled 1 of 2" in told
+    assert "it flagged 1 of 2" in told
     assert "differ on" in at.run("agreement", "b").out

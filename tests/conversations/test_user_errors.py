@@ -115,5 +115,5 @@ async def test_a_conversation_without_a_player_is_refused_before_anything_runs(a
     assert at.run("import", "talk.json").code == 0
     ended = at.run("run-test-case", "talk", "--target", "python:agents:agent")
     assert ended.code == 2
-    assert "needs a model that plays its user" in ended.err
+    assert "needs a model to play its user" in ended.err
     assert server.requests == 0

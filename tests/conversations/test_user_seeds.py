@@ -76,7 +76,7 @@ async def test_a_model_that_takes_no_seed_cannot_be_the_same_user_again(at: Term
     here = at.with_env(ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=server.url)
     ended = await anyio.to_thread.run_sync(here.run, "run-benchmark", "b", "--target", "python:seeding:agent")
     assert ended.code == 2
-    assert "anthropic:player takes no seed" in ended.err
+    assert "anthropic:player does not accept a seed" in ended.err
     assert server.requests == 0
 
 

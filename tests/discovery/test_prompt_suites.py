@@ -215,7 +215,7 @@ def test_the_command_tells_texts_drafts_and_what_comes_next(tmp_path: Path) -> N
     at = Terminal(tmp_path)
     (tmp_path / "policy.md").write_text(POLICY)
     texts = at.run("suite", "from-prompt", str(tmp_path / "policy.md"), "--count", "4")
-    assert "1 passage to write of" in texts.out
+    assert "1 passage to write cases for" in texts.out
     (tmp_path / "cases.json").write_text(json.dumps([
         {"inputs": {"input": "How long do I have?"}, "expected": "30 days.", "assertions": [{"type": "icontains", "value": "days"}]},
         {"inputs": {"input": "Who pays?"}, "expected": "We do.", "quote": "nobody pays"},

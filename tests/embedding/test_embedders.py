@@ -166,9 +166,9 @@ async def test_a_missing_key_an_unknown_name_and_a_provider_without_embeddings_a
     async with Models(ProviderSettings()) as models:
         with pytest.raises(BadInputError, match="no key for openai"):
             open_embedder("openai:text-embedding-3-small", models)
-        with pytest.raises(UnsupportedError, match="'word2vec' is not known"):
+        with pytest.raises(UnsupportedError, match="unknown embedder 'word2vec'"):
             open_embedder("word2vec", models)
-        with pytest.raises(UnsupportedError, match="'anthropic:x' is not known"):
+        with pytest.raises(UnsupportedError, match="unknown embedder 'anthropic:x'"):
             open_embedder("anthropic:x", models)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
@@ -22,7 +22,7 @@ from minions_evals_mcp.server.answers.run import run_told
 from tests.shared.fakes.llm_server import serving
 from tests.workshop import START, config_in, opened
 
-KEY = Access("key", None)
+KEY = ProviderAccess("key", None)
 
 
 @pytest.mark.parametrize(
@@ -30,16 +30,16 @@ KEY = Access("key", None)
     [
         ({"anthropic": KEY}, DEFAULT_MODEL, "ANTHROPIC_API_KEY is set"),
         ({"openai": KEY}, OPENAI_MODEL, "OPENAI_API_KEY is set, ANTHROPIC_API_KEY is not"),
-        ({"openai": Access("key", "https://api.openai.com/v1/")}, OPENAI_MODEL, "OPENAI_API_KEY is set"),
+        ({"openai": ProviderAccess("key", "https://api.openai.com/v1/")}, OPENAI_MODEL, "OPENAI_API_KEY is set"),
         ({"anthropic": KEY, "openai": KEY}, DEFAULT_MODEL, "Anthropic comes first"),
         (
-            {"anthropic": KEY, "openai": Access("key", "http://127.0.0.1:9/v1")},
+            {"anthropic": KEY, "openai": ProviderAccess("key", "http://127.0.0.1:9/v1")},
             DEFAULT_MODEL,
             "ANTHROPIC_API_KEY is set",
         ),
     ],
 )
-def test_the_provider_whose_key_is_there_judges(access: Mapping[str, Access], model: str, why: str) -> None:
+def test_the_provider_whose_key_is_there_judges(access: Mapping[str, ProviderAccess], model: str, why: str) -> None:
     found = default_judge(ProviderSettings(access=access))
     assert found is not None
     assert str(found.model) == model
@@ -47,9 +47,15 @@ def test_the_provider_whose_key_is_there_judges(access: Mapping[str, Access], mo
 
 
 @pytest.mark.parametrize(
-    "access", [{}, {"gemini": KEY}, {"openai": Access(None, None)}, {"openai": Access("key", "http://127.0.0.1:9/v1")}]
+    "access",
+    [
+        {},
+        {"gemini": KEY},
+        {"openai": ProviderAccess(None, None)},
+        {"openai": ProviderAccess("key", "http://127.0.0.1:9/v1")},
+    ],
 )
-def test_without_a_key_or_with_a_server_of_ones_own_no_model_judges(access: Mapping[str, Access]) -> None:
+def test_without_a_key_or_with_a_server_of_ones_own_no_model_judges(access: Mapping[str, ProviderAccess]) -> None:
     assert default_judge(ProviderSettings(access=access)) is None
 
 
@@ -89,5 +95,5 @@ async def test_the_model_that_judges_plays_a_simulated_user_who_names_no_other(t
         assert "You sell tea." in str(matrix.rows[0].cells[0].output)
         assert server.stats()["requests"] == 1
     async with opened(config_in(tmp_path)) as engine:
-        with pytest.raises(UnsupportedError, match="a simulated user needs a model that plays it"):
+        with pytest.raises(UnsupportedError, match="a simulated user needs a model"):
             await evaluate(engine, evaluation, EvalOptions(), environment={})

@@ -163,7 +163,7 @@ async def test_a_run_that_the_store_stopped_says_so_and_not_that_somebody_interr
 async def test_a_misspelt_embedder_is_refused_before_anything_runs(engine: Engine) -> None:
     await fleet(engine, 1)
     engine.config = replace(engine.config, embedder="wordlama")
-    with pytest.raises(UnsupportedError, match="the embedder 'wordlama' is not known"):
+    with pytest.raises(UnsupportedError, match="unknown embedder 'wordlama'"):
         await bench(engine, "b", key="k")
     with pytest.raises(NotFoundError):
         await get_job(engine, "k")

@@ -64,7 +64,9 @@ async def test_an_id_is_meant_by_its_beginning_or_as_the_latest(
 
 
 async def test_what_begins_several_ids_is_refused_with_them(engine: Engine) -> None:
-    with pytest.raises(BadInputError, match=r"begins several ids: .*support/refund-early.*support/refund-late"):
+    with pytest.raises(
+        BadInputError, match=r"is the beginning of several ids: .*support/refund-early.*support/refund-late"
+    ):
         await meant_id(engine, "support/refund-", "test-case")
 
 

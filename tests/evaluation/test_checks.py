@@ -100,6 +100,20 @@ def test_a_failed_function_is_named_with_its_reason_before_what_was_expected(eva
     assert ">failed check named: no capital is named<" in result._repr_html_()
 
 
+class Evaluator:
+    """A check as other libraries have it."""
+
+    def evaluate(self, context: Any) -> bool:
+        return bool(context)
+
+
+def test_an_evaluator_of_another_library_is_refused_by_its_name(evaluated: Any) -> None:
+    for check, named in ((Evaluator(), r"Evaluator\(\) is not a check"), (Evaluator, "Evaluator is not a check")):
+        with pytest.raises(BadInputError, match=named) as refused:
+            evaluated(worse, CASES, checks=[check], name="own")
+        assert "evaluator or metric of another library" in refused.value.remedy
+
+
 def undecided(output: str, case: Case) -> Any:
     """A check that returns what is no answer."""
     return "yes"

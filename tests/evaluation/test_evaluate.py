@@ -59,7 +59,7 @@ async def test_it_is_kept_as_a_benchmark_that_every_other_door_knows(tmp_path: P
         assert again.state == "completed"
         with pytest.raises(BadInputError) as refused:
             await run_benchmark(engine, RunRequest(subject_id="geo"))
-        assert "the Python program that evaluates them" in refused.value.remedy
+        assert "A Python program evaluates its cases" in refused.value.remedy
 
 
 async def test_it_works_inside_a_running_loop(tmp_path: Path) -> None:
@@ -147,13 +147,13 @@ def test_what_broke_is_no_pass_for_the_gate_and_is_told_as_the_gate_counts_it(ev
     def wrong(n: int) -> str:
         return "bad" if n else "good"
 
-    said = "worse than the run before: 10 of 10 passed before; 1 passed and 9 broke now; more than noise"
+    said = "worse than the run before: 10 of 10 passed before; 1 passed and 9 broke now; significant"
     assert kept(good).passed is True
     for fell in (kept(broken), kept(broken)):
         assert (fell.passed, fell.gate) == (False, "failed")
         assert said in repr(fell)
     regressed = kept(wrong)
-    assert "a regression: 10 of 10 passed before, 1 of 10 now; more than noise" in repr(regressed)
+    assert "a regression: 10 of 10 passed before, 1 of 10 now; significant" in repr(regressed)
     assert regressed.passed is False
 
 
@@ -390,4 +390,4 @@ def test_a_result_plans_how_many_cases_a_difference_takes(evaluated: Any) -> Non
     assert (plan.unit, plan.units, plan.is_bound) == ("case", 20, True)
     assert plan.units_needed > 20
     assert f"you need {plan.units_needed} cases" in plan.summary
-    assert "a comparison finds a difference of" in str(result)
+    assert "a comparison detects a difference of" in " ".join(str(result).split())

@@ -30,10 +30,10 @@ def test_inputs_that_the_task_does_not_take_are_refused_before_anything_runs(eva
         return question + language
 
     refused: list[tuple[Any, dict[str, str], str]] = [
-        (answer, {"land": "France"}, r"no input is named 'country' \(nearest: 'land'\)\."),
-        (of_question, {"question": "x"}, r"no input is named 'q' \(nearest: 'question'\)\."),
-        (of_question, {"questions": "x", "topic": "y"}, r"no input is named 'q' \(nearest: 'questions'\)\."),
-        (of_two, {"questions": "x", "language": "de"}, r"no input is named 'question' \(nearest: 'questions'\)\."),
+        (answer, {"land": "France"}, r"there is no input 'country' \(nearest: 'land'\)\."),
+        (of_question, {"question": "x"}, r"there is no input 'q' \(nearest: 'question'\)\."),
+        (of_question, {"questions": "x", "topic": "y"}, r"there is no input 'q' \(nearest: 'questions'\)\."),
+        (of_two, {"questions": "x", "language": "de"}, r"there is no input 'question' \(nearest: 'questions'\)\."),
     ]
     for task, inputs, words in refused:
         with pytest.raises(BadInputError, match=f"does not take these inputs: {words}"):

@@ -163,7 +163,7 @@ def check(type: str, **fields: JsonValue) -> JsonValue:  # noqa: A002  the key's
         (row(OUTPUTS, PARIS, "x"), "assert.1: must be an object"),
         (row(OUTPUTS, PARIS, MAX, MAX), "assert.2: a second max-score"),
         (row(OUTPUTS, check("max-score", value={"method": "best"})), "assert.0.value.method: "),
-        (row(OUTPUTS, check("max-score", threshold=1)), "assert.0.threshold: belongs into the value"),
+        (row(OUTPUTS, check("max-score", threshold=1)), "assert.0.threshold: belongs in the value"),
         (row(OUTPUTS, check("max-score", valeu={})), "assert.0.valeu: "),
         (row(OUTPUTS, check("select-best", valeu="x")), "assert.0.valeu: "),
         (row([{"output": "x", "cost": "dear"}], PARIS), "cost: must be a number"),

@@ -242,7 +242,7 @@ def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
         ("prompts: [a]\nproviders: [{id: 'openai:z', config: {apiVersion: b}}]", "config.apiVersion"),
         ("prompts: [a]\nproviders: [{id: 'openai:z', config: {headers: {x-team: a}}}]", "providers.0.config.headers"),
         (HEAD + "defaultTest: {options: {provider: {config: {timeout: 1}}}}\ntests: [{assert: [{type: llm-rubric, value: a}]}]",
-         "only a model's id, or {id, config}, is carried out as a judge"),
+         "only a model's id, or {id, config}, is supported as a judge"),
         (HEAD + "tests: [{vars: {w: a}, options: {transform: file://t.js}}]", "tests.0.options.transform"),
         (HEAD + "tests: [{vars: {w: file://gen.js}}]", "gen.js: JavaScript makes parts"),
         (HEAD + "tests: [{path: t.csv, config: {a: 1}}]", "only code is given a config"),
@@ -340,6 +340,19 @@ tests: [{vars: {w: a}, author: me, options: {delay: 5}, assert: [{type: contains
         "author", "evaluateOptions.generateSuggestions", "extensions", "metadata", "outputPath.0", "redteam", "sharing",
         "tests.0.assert.0.reason", "tests.0.author", "tests.0.options.delay",
     ]  # fmt: skip
+
+
+def test_what_the_config_sets_of_the_command_line_comes_before_its_options(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + "tests: [{}]\nevaluateOptions: {repeat: 3, maxConcurrency: 5}\ncommandLineOptions: {repeat: 2, verbose: true}\n"
+    )
+    found = read(tmp_path, text)
+    assert (len(found.rows), found.concurrency) == (2, 5), "two trials of the one test"
+    with pytest.raises(
+        BadInputError, match=r"commandLineOptions\.filterPattern: pass --filter-pattern on the command line"
+    ):
+        read(tmp_path, HEAD + "commandLineOptions: {filterPattern: x}\n")
 
 
 def test_a_variable_that_a_prompt_prints_and_no_test_sets_is_noted(tmp_path: Path) -> None:

@@ -59,15 +59,15 @@ async def test_hooks_are_called_in_order_and_no_output_that_is_kept_is_asked_for
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ("context['test']['assert'] = []", "beforeEach changed assert: of a test it may change variables only"),
-        ("context['test']['vars']['b'] = 1", "beforeEach changed b, which a template of the test names"),
+        ("context['test']['assert'] = []", "beforeEach changed assert: of a test, it may change only variables"),
+        ("context['test']['vars']['b'] = 1", "beforeEach changed b, which a template of the test uses"),
         (
             "del context['test']['vars']['a']",
-            "beforeEach changed a, which a template of the test names, or took it away",
+            "beforeEach changed a, which a template of the test uses, or removed it",
         ),
         ("raise ValueError('no')", "beforeEach in hooks.py: it raised ValueError: no"),
         ("context = {'vars': 1}", "it must return the context, with test in it"),
-        ("context = {'test': object()}", "it returned what is no JSON"),
+        ("context = {'test': object()}", "it did not return JSON"),
     ],
 )
 async def test_what_before_each_may_not_change_is_the_cells_error(engine: Engine, change: str, reason: str) -> None:
@@ -124,7 +124,7 @@ async def test_without_trust_no_hook_is_called(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("context['suite']['redteam'] = {'x': 1}", "beforeAll changed redteam, which is not carried out"),
+        ("context['suite']['redteam'] = {'x': 1}", "beforeAll changed redteam, which is not supported"),
         ("context['suite']['tests'] = [{'vars': {'a': 1}, 'assert': [{'type': 'strange'}]}]", "tests.0.assert.0"),
         ("raise ValueError('no')", "beforeAll in hooks.py: it raised ValueError: no"),
     ],

@@ -87,7 +87,7 @@ async def test_an_output_keeps_its_trace_and_is_not_asked_for_again(engine: Engi
     log = engine.config.db.parent / "own.py.log"
     assert len(log.read_text().splitlines()) == 1, "the second time it was kept"
     untraced = await run(engine, "prompts: ['{{w}}']\nproviders: [echo]\n" + right)
-    assert "the spans of this output are not known" in cells(untraced)[0].reason
+    assert "the spans of this output are unknown" in cells(untraced)[0].reason
 
 
 async def test_a_request_that_never_ends_holds_no_evaluation_up(engine: Engine) -> None:
@@ -176,7 +176,7 @@ async def test_an_address_with_a_secret_is_not_told(engine: Engine) -> None:
         steps = "tests: [{vars: {w: a}, assert: [{type: 'trajectory:step-count', value: {max: 9}}]}]\n"
         counted = await run(engine, plain + steps, **known)
     assert [cells(matrix)[0].passed for matrix in (name, ident, spans, counted)] == [True, None, None, None]
-    assert "the spans of this output are not known" in cells(counted)[0].reason
+    assert "the spans of this output are unknown" in cells(counted)[0].reason
 
 
 def test_spans_of_protobuf_are_told_as_those_of_json() -> None:

@@ -41,7 +41,7 @@ async def test_an_output_is_scored_with_reasons(engine: Engine) -> None:
     assert (found["pass"], found["score"]) == (True, 1.0)
     half = await score_output(engine, "Paris, the capital of France", assertions=CHECKS, threshold=0.5)
     assert (half["pass"], half["score"]) == (True, 0.5)
-    assert "the code gave false" in str(half["results"])
+    assert "the code returned false" in str(half["results"])
 
 
 async def test_a_model_decides_what_only_a_model_can(engine: Engine, server: Server) -> None:

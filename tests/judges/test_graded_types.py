@@ -122,7 +122,7 @@ def test_a_context_that_code_makes_of_the_output_is_what_the_judge_goes_through(
     ("assertion", "subject", "said"),
     [(Assertion(type="context-relevance"), Subject(TEXT, variables={"query": "?"}), "needs a context"),
      (Assertion(type="context-faithfulness"), Subject(TEXT, variables={"context": "a"}), "needs the variable `query`"),
-     (Assertion(type="conversation-relevance"), Subject(TEXT), "the prompt is not known"),
+     (Assertion(type="conversation-relevance"), Subject(TEXT), "needs the prompt, which is unknown"),
      (Assertion(type="trajectory:goal-success", value="g"), Subject(TEXT), "no log of tool calls")],
 )  # fmt: skip
 def test_a_test_without_what_the_check_needs_is_no_verdict(assertion: Assertion, subject: Subject, said: str) -> None:

@@ -134,7 +134,7 @@ async def test_a_rubric_that_holds_the_mark_is_refused() -> None:
 @pytest.mark.parametrize(
     ("said", "flaw"),
     [
-        ("no JSON", "it holds no JSON object"),
+        ("no JSON", "it has no JSON object"),
         ('{"reason": "r", "pass": false, "score": 0, "pass": true}', "it says 'pass' twice"),
         ({"reason": "r", "pass": True, "score": 2}, "score: Input should be less than or equal to 1"),
         ({"reason": " ", "pass": True, "score": 1}, "reason: Value error, is blank"),

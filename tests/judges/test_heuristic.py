@@ -91,7 +91,7 @@ def test_a_guide_nested_deep_enough_to_kill_a_parser_is_refused(depth: int, reas
 
 
 def test_an_assertion_of_an_unknown_type_or_that_lacks_its_value_is_refused_with_its_place() -> None:
-    with pytest.raises(UnsupportedError, match=r"fields\.scoringGuide\[1\]: the assertion type 'tone' is not known"):
+    with pytest.raises(UnsupportedError, match=r"fields\.scoringGuide\[1\]: unknown assertion type 'tone'"):
         guide("[{type: contains, value: x}, {type: tone}]")
     with pytest.raises(InvalidRecordError, match=r"fields\.scoringGuide\[0\]: contains: value"):
         guide("[{type: contains}]")

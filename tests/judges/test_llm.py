@@ -243,7 +243,7 @@ async def test_a_text_that_holds_the_mark_is_refused_without_a_call(of: Work) ->
     async with bench() as at:
         error = await at.error(of=of)
         assert at.server.requests == 0
-    assert error == JudgeErrored("what is to be judged holds the judge's own mark")
+    assert error == JudgeErrored("the material to judge contains the judge's own mark")
 
 
 async def test_the_mark_is_fresh_for_each_call_and_cannot_be_guessed() -> None:
@@ -279,11 +279,11 @@ async def test_an_output_that_says_nothing_scores_lowest_by_rule_without_a_call(
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [
-        ("It is fine, 4 of 4.", "it holds no JSON object"),
-        ("[" * 5000, "it holds no JSON object"),
+        ("It is fine, 4 of 4.", "it has no JSON object"),
+        ("[" * 5000, "it has no JSON object"),
         ('{"a":' * 5000, "its JSON is broken"),
         ('{"rationale": "r", "verdict": "scored", "score": 0, "confidence": 1, "score": 4}', "it says 'score' twice"),
-        ([1], "it holds no JSON object"),
+        ([1], "it has no JSON object"),
         ({"score": 3}, "rationale: Field required"),
         (answer("three"), "score: "),
         (answer(True), "score: "),
@@ -371,7 +371,7 @@ async def test_an_instrument_that_fails_is_a_judge_error_never_a_score(faults: F
 async def test_a_judge_that_hangs_is_given_up_after_the_deadline() -> None:
     async with bench(FakeSettings(phang=1), deadline_s=0.05, attempts=2) as at:
         error = await at.error()
-    assert error.reason.startswith("anthropic:fake-judge: deadline: no whole reply within 0.05 s")
+    assert error.reason.startswith("anthropic:fake-judge: deadline: no complete reply within 0.05 s")
 
 
 async def test_a_wrong_key_is_fatal_for_every_criterion_of_the_call() -> None:

@@ -85,7 +85,7 @@ def test_a_criterion_that_is_judged_twice_is_refused_by_name() -> None:
 
 
 def test_a_criterion_that_was_not_asked_for_is_refused_by_name_with_those_that_were() -> None:
-    with pytest.raises(ConflictError, match=r"criterion style was not asked for\. Asked are: fact, tone\."):
+    with pytest.raises(ConflictError, match=r"criterion style was not requested\. Requested criteria: fact, tone\."):
         verdicts(given("tone"), given("fact", 1), given("style"))
 
 

@@ -61,7 +61,7 @@ def test_a_model_named_twice_is_no_panel() -> None:
     found = parse_judges("openai:a, gemini:b,c")
     assert str(found) == "openai:a,gemini:b,anthropic:c"
     assert [str(one) for one in found.members] == ["openai:a", "gemini:b", "anthropic:c"]
-    with pytest.raises(BadInputError, match="names a model twice"):
+    with pytest.raises(BadInputError, match="contains a model twice"):
         parse_judges("a,a")
 
 

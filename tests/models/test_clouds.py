@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.domain import providers
-from minions_evals_mcp.domain.providers import NO_ACCESS, Access, name_endpoint
+from minions_evals_mcp.domain.providers import NO_ACCESS, ProviderAccess, name_endpoint
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.models import registry
 from minions_evals_mcp.models.registry import Models, ProviderSettings, parse_model
@@ -69,7 +69,7 @@ async def asked(server: Server, cloud: str, *, key: str | None = "a-key-of-ours"
     """The reply of that model at the cloud, which the fake server is."""
     url = f"{server.url}/v1" if cloud == "vertex" else server.url
     name_endpoint("prod", cloud, url, "PROD_KEY", PLACES[cloud])
-    settings = ProviderSettings(access={"prod": Access(key, url)}, attempts=2, retry_base_s=0.001)
+    settings = ProviderSettings(access={"prod": ProviderAccess(key, url)}, attempts=2, retry_base_s=0.001)
     async with Models(settings) as models:
         client = models.client(parse_model(f"prod:{model}"))
         return await client.complete(ModelRequest(model, "Say hello.", system="Be kind.", max_tokens=50), deadline_s=20)
@@ -119,7 +119,7 @@ async def test_without_any_credentials_the_call_is_an_error_of_the_judge_and_not
 ) -> None:
     reply = await asked(server, cloud, key=None)
     assert isinstance(reply, FailedReply)
-    assert "prod could not be asked" in reply.reason
+    assert "prod could not be called" in reply.reason
     assert "credentials" in reply.reason
     assert server.requests == 0
 

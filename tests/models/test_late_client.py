@@ -15,8 +15,8 @@ from tests.shared.models.asking import ask, client_and_server
 
 LOOKED_AT = """
 import sys
-from minions_evals_mcp.models.registry import Access, Models, ProviderSettings, parse_model
-models = Models(ProviderSettings({"anthropic": Access("k"), "openai": Access("k")}))
+from minions_evals_mcp.models.registry import ProviderAccess, Models, ProviderSettings, parse_model
+models = Models(ProviderSettings({"anthropic": ProviderAccess("k"), "openai": ProviderAccess("k")}))
 for name in ("anthropic:a", "openai:a"):
     models.client(parse_model(name))
 print(sorted({"anthropic", "openai"} & sys.modules.keys()))

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from minions_evals_mcp.domain.providers import PROVIDERS, Access
+from minions_evals_mcp.domain.providers import PROVIDERS, ProviderAccess
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
 from minions_evals_mcp.models import prices
 from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_model
@@ -46,26 +46,29 @@ def test_a_name_without_a_model_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["anthropic:m", "openai:m", "gemini:m"])
 async def test_a_missing_key_is_refused_with_the_name_of_the_variable(text: str) -> None:
     ref = parse_model(text)
-    async with Models(ProviderSettings({"anthropic": Access(" ")})) as models:
+    async with Models(ProviderSettings({"anthropic": ProviderAccess(" ")})) as models:
         with pytest.raises(BadInputError) as refused:
             models.client(ref)
     assert f"{ref.provider.upper()}_API_KEY" in refused.value.remedy
 
 
 async def test_a_server_of_ones_own_needs_no_openai_key() -> None:
-    async with serving() as server, Models(ProviderSettings({"openai": Access(base_url=f"{server.url}/v1")})) as models:
+    async with (
+        serving() as server,
+        Models(ProviderSettings({"openai": ProviderAccess(base_url=f"{server.url}/v1")})) as models,
+    ):
         reply = await models.client(parse_model("openai:llama3:8b")).complete(ask(), deadline_s=HANG_S)
     assert isinstance(reply, Completion)
 
 
 async def test_an_address_without_a_scheme_is_refused() -> None:
-    async with Models(ProviderSettings({"openai": Access(base_url="localhost:11434/v1")})) as models:
+    async with Models(ProviderSettings({"openai": ProviderAccess(base_url="localhost:11434/v1")})) as models:
         with pytest.raises(BadInputError, match="OPENAI_BASE_URL"):
             models.client(parse_model("openai:m"))
 
 
 async def test_a_provider_has_one_client_and_a_second_provider_another() -> None:
-    settings = ProviderSettings({"anthropic": Access("k"), "gemini": Access("k")})
+    settings = ProviderSettings({"anthropic": ProviderAccess("k"), "gemini": ProviderAccess("k")})
     async with Models(settings) as models:
         first = models.client(parse_model("anthropic:a"))
         assert models.client(parse_model("anthropic:b")) is first
@@ -73,7 +76,7 @@ async def test_a_provider_has_one_client_and_a_second_provider_another() -> None
 
 
 def test_settings_do_not_show_their_keys() -> None:
-    settings = ProviderSettings({name: Access("sk-1") for name in PROVIDERS})
+    settings = ProviderSettings({name: ProviderAccess("sk-1") for name in PROVIDERS})
     assert "sk-" not in repr(settings)
 
 
@@ -85,7 +88,7 @@ def run_python(code: str) -> str:
 def test_providers_and_prices_are_imported_at_first_use() -> None:
     code = (
         "import json, sys; import minions_evals_mcp.models.registry as registry; "
-        "registry.Models(registry.ProviderSettings({'anthropic': registry.Access('k')})); "
+        "registry.Models(registry.ProviderSettings({'anthropic': registry.ProviderAccess('k')})); "
         "print(json.dumps([name for name in ('anthropic', 'openai', 'genai_prices', 'aiohttp', 'httpx2') "
         "if name in sys.modules]))"
     )
@@ -96,9 +99,9 @@ def test_a_missing_openai_package_is_named_with_the_command_that_brings_it() -> 
     code = (
         "import sys; sys.modules['openai'] = None\n"
         "from minions_evals_mcp.errors import UnsupportedError\n"
-        "from minions_evals_mcp.models.registry import Access, Models, ProviderSettings, parse_model\n"
+        "from minions_evals_mcp.models.registry import ProviderAccess, Models, ProviderSettings, parse_model\n"
         "try:\n"
-        "    Models(ProviderSettings({'gemini': Access('k')})).client(parse_model('gemini:m'))\n"
+        "    Models(ProviderSettings({'gemini': ProviderAccess('k')})).client(parse_model('gemini:m'))\n"
         "except UnsupportedError as error:\n"
         "    print(error)"
     )

@@ -109,7 +109,7 @@ async def test_a_stream_that_never_ends_is_given_up_at_the_deadline(provider: Pr
             reply = await client.complete(streamed(), deadline_s=0.1)
             server.configure(FakeSettings())
             again = await client.complete(streamed(2), deadline_s=HANG_S)
-    assert reply == FailedReply("deadline", "no whole reply within 0.1 s", False, ("deadline",), 1)
+    assert reply == FailedReply("deadline", "no complete reply within 0.1 s", False, ("deadline",), 1)
     assert isinstance(again, Completion), "the client is usable afterwards"
 
 

@@ -40,12 +40,12 @@ async def test_the_key_is_not_sent_on_to_another_host(provider: Provider) -> Non
         reply = await client.complete(ask(), deadline_s=HANG_S)
     assert isinstance(reply, FailedReply)
     assert reply.kind == "permanent"
-    assert "redirects to another place, http://127.0.0.2:" in reply.reason
+    assert "redirects to another server, http://127.0.0.2:" in reply.reason
     assert server.requests == 1, "127.0.0.2 is this machine, too, and was not asked"
 
 
 async def test_vectors_have_the_same_limits() -> None:
-    for fault, said in (("pbomb", "longer than 16 MB"), ("predirect", "redirects to another place")):
+    for fault, said in (("pbomb", "longer than 16 MB"), ("predirect", "redirects to another server")):
         async with (
             serving(FakeSettings(**{fault: 1.0})) as server,
             Models(provider_settings(server.url, QUICK)) as models,
@@ -70,7 +70,7 @@ async def test_no_text_for_no_tokens_is_no_answer(provider: Provider, stream: bo
         reply = await client.complete(replace(ask(), stream=stream), deadline_s=HANG_S)
     assert isinstance(reply, FailedReply)
     assert reply.kind == "empty"
-    assert reply.reason.startswith("it answered with no text, and with 0 completion tokens")
+    assert reply.reason.startswith("it returned no text and 0 completion tokens")
     assert server.requests == 2, "once more, for it may have been a hiccup, and no oftener"
 
 

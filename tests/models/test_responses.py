@@ -10,7 +10,7 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
@@ -150,7 +150,7 @@ async def test_a_run_asks_that_interface_as_target_and_as_judge(tmp_path: Path) 
         return reply(body(text(said)), content_type="application/json")
 
     async with application(answering) as app:
-        settings = ProviderSettings(access={"openai": Access("key", f"{app.url}/v1")})
+        settings = ProviderSettings(access={"openai": ProviderAccess("key", f"{app.url}/v1")})
         config = replace(config_in(tmp_path), providers=settings, judge_model="openai:responses:gpt-5")
         async with opened(config) as engine:
             asserted: Json = {"assertions": [{"type": "llm-rubric", "value": "names the capital"}]}

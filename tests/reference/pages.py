@@ -15,7 +15,7 @@ from cyclopts import App
 from pydantic import BaseModel, JsonValue
 
 from minions_evals_mcp import errors
-from minions_evals_mcp.cli.access import MEANINGS, access_rows
+from minions_evals_mcp.cli.access import MEANINGS, access_rows, needs_of
 from minions_evals_mcp.cli.command_lines import build
 from minions_evals_mcp.cli.commands import COMMANDS, GROUP_OF, NOUNS
 from minions_evals_mcp.crashes import EXIT_CODE
@@ -282,10 +282,11 @@ def access() -> str:
 
 
 def roles() -> str:
-    """What each role may do at the MCP server, the testing API and the page."""
+    """What each role may do on the command line, at the MCP server, the testing API and the page."""
     pages = [(one, *sorted((one.methods or set()) - {"HEAD"})) for one in routes() if isinstance(one, Page)]
     rows = [
-        f"| `{role}` | {_listed(name for name, entry in CATALOGUE.items() if entry.needs == role)}"
+        f"| `{role}` | {_listed(name for name in every_command() if needs_of(name) == role)}"
+        f" | {_listed(name for name, entry in CATALOGUE.items() if entry.needs == role)}"
         f" | {_listed(page.path for page, method in pages if page.needs == role and method == 'GET')}"
         f" | {_listed(page.path for page, method in pages if page.needs == role and method == 'POST')} |"
         for role in ROLES
@@ -293,8 +294,10 @@ def roles() -> str:
     return page(
         "What each role may do",
         "This page is for you if several people share one store. Each role may do what its row names, and what the rows above it name.",
-        "\n".join(("| role | MCP tools | pages | forms |", "| --- | --- | --- | --- |", *rows)),
+        "\n".join(("| role | commands | MCP tools | pages | forms |", "| --- | --- | --- | --- | --- |", *rows)),
         "Over GraphQL queries need a viewer, and mutations an editor. Resources need a viewer.",
+        "On the command line a person is known by MINIONS_EVALS_PERSON_TOKEN. Without it you act as the operator: whoever can open the"
+        " store's file can do all with it.",
         "`minions-evals people role NAME ROLE` changes a role ([identity and permissions](../concepts/identity.md)).",
     )
 

@@ -36,7 +36,7 @@ def test_the_store_stands_behind_the_verb_of_every_noun(noun: str, verb: str) ->
 @pytest.mark.parametrize(
     "text",
     [
-        "minions-evals demo shows one, minions-evals init begins your own.",
+        "Try minions-evals demo, or start your own with minions-evals init.",
         "minions-evals submit --help shows the form.",
         "minions-evals classify RUN --db other.db",
         "minions-evals-mcp --http serves it",

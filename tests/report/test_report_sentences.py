@@ -26,10 +26,10 @@ from tests.workshop import answer as recorded
 def test_a_score_that_has_not_moved_needs_no_cause_and_may_not_be_noise() -> None:
     same = PairReading(before="r", after="s", verdict="inconclusive", basis="test", cases=4, interval=(-0.5, 0.5))
     since = RunBefore(run_id="r", at=START, score=1, reading=same, changed=())
-    assert since_words(since).partition(". ")[2] == "Nothing that we can see changed."
+    assert since_words(since).partition(". ")[2] == "No visible change."
     fell = same.model_copy(update={"delta": -0.5, "worse": 2, "p_value": 0.5})
     moved = since_words(since.model_copy(update={"reading": fell}))
-    assert "0 better, 2 worse), not statistically significant. Nothing that we can see changed: the model" in moved
+    assert "0 better, 2 worse), not statistically significant. No visible change: the model" in moved
 
 
 async def compared(engine: Engine) -> str:
@@ -48,7 +48,7 @@ async def compared(engine: Engine) -> str:
         ("improved", "w is better than v"),
         ("regressed", "w is worse than v"),
         ("equivalent", "w is as good as v"),
-        ("inconclusive", "w cannot be told from v"),
+        ("inconclusive", "no clear difference between w and v"),
     ],
 )
 async def test_a_comparison_is_answered_with_its_verdict_and_difference(

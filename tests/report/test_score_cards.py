@@ -52,7 +52,7 @@ def test_numbers_stand_beside_their_rows_and_what_does_not_count_is_named() -> N
     assert found[6:] == [
         "tone         4  mean of 1        1",
         "left out, neither Booleans nor numbers: id",
-        "Booleans count in percent and numbers as they are: the mean mixes the two scales.",
+        "Booleans count in percent and numbers as they are, so the mean mixes two scales.",
         "id     ok  tone",
         "a[31m   ✓     4",
         "b       ✗",
@@ -115,7 +115,7 @@ def test_columns_are_compared_by_name_and_percentages_are_marked() -> None:
         "ok, %       50    0  ▼ -50 worse",
         "kind, %         100          new",
         "tone         4              gone",
-        "The two scores are of different kinds (mixed, percent): their difference would say nothing.",
+        "The two scores are of different kinds (mixed, percent), so their difference has no meaning.",
     ]
 
 

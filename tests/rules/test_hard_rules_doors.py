@@ -132,7 +132,7 @@ async def test_results_are_not_deleted_by_the_engine(engine: Engine) -> None:
     before = await counts(engine)
     assert before["eval_failure"] == 1
     for ident in (f"{job.id}:1.1", f"{job.id}:1.1:failure", f"{job.id}:1.1:j1"):
-        with pytest.raises(ConflictError, match="history is not deleted"):
+        with pytest.raises(ConflictError, match="results cannot be deleted"):
             await delete_record(engine, ident)
         with pytest.raises(InvalidRecordError, match="this id belongs to a result"):
             await save(engine, case(ident))
@@ -394,7 +394,7 @@ async def test_to_s110_the_command_line_deletes_no_result(small_store: Path, ide
     before = contents(small_store)
     answered = await told(small_store.parent, "delete", ident, "--db", str(small_store), "--json")
     assert answered.code == 2
-    assert "history is not deleted" in answered.out
+    assert "results cannot be deleted" in answered.out
     assert contents(small_store) == before
 
 

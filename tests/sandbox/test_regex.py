@@ -68,7 +68,7 @@ async def test_no_pattern_is_searched_approximately(pattern: str) -> None:
     need = RegexNeed(pattern, "far too long to be gone over with errors " * 50)
     async with RegexSandbox() as sandbox:
         found = await sandbox.search([need])
-    assert found == {need: Unmet("bad pattern: approximate matching is not carried out")}
+    assert found == {need: Unmet("bad pattern: approximate matching is not supported")}
 
 
 async def test_escaped_braces_and_counts_are_searched_as_they_stand() -> None:

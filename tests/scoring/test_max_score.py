@@ -274,7 +274,7 @@ def test_a_value_that_does_not_fit_is_refused_with_its_key(given: JsonValue, fie
 
 
 def test_a_threshold_beside_the_value_is_refused_for_it_would_do_nothing() -> None:
-    with pytest.raises(InvalidRecordError, match="belongs into the value"):
+    with pytest.raises(InvalidRecordError, match="belongs in the value"):
         max_score_of(Assertion(type="max-score", threshold=0.7))
 
 

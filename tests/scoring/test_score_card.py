@@ -101,13 +101,13 @@ def test_where_nothing_remains_the_error_says_what_can_be_chosen(chosen: tuple[s
 def test_an_empty_table_and_one_of_text_have_no_score() -> None:
     with pytest.raises(BadInputError, match="the table is empty"):
         card(rows=[])
-    with pytest.raises(BadInputError, match="'a' holds neither") as found:
+    with pytest.raises(BadInputError, match="'a' has neither") as found:
         card(rows=[{"a": "x"}])
     assert found.value.remedy == ""
 
 
 def test_a_column_that_is_not_there_is_an_error_that_names_the_others() -> None:
-    with pytest.raises(BadInputError, match=r"there is no column 'tune'.*'id', 'ok'"):
+    with pytest.raises(BadInputError, match=r"unknown column 'tune'.*'id', 'ok'"):
         card("tone", "tune")
     with pytest.raises(BadInputError, match="and 5 more"):
         card("z", rows=[{f"c{number}": 1 for number in range(25)}])
@@ -334,7 +334,7 @@ def test_scores_and_columns_of_different_kinds_have_no_difference_and_say_so() -
     found = card_changes(card("c", rows=[{"c": True}]), card("c", rows=[{"c": 3}]))
     assert (found.score.delta, found.columns["c"].delta) == (None, None)
     assert found.warnings == (
-        "The two scores are of different kinds (percent, number): their difference would say nothing.",
+        "The two scores are of different kinds (percent, number), so their difference has no meaning.",
     )
     assert card_changes(card("ok"), card("kind")).score.delta == -50.0
 

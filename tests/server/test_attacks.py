@@ -34,7 +34,7 @@ async def test_a_packet_for_a_person_is_not_answered_by_an_agent_in_annas_name(t
         await host.call("save_records", records=read_by_people(1))
         asked = await host.call("run_test_case", testCaseId="c0", judge="human", waitSeconds=50)
         (packet,) = rows(await host.call("get_run", runId=asked["runId"]), "packets")
-        for name, why in (("anna", "anna is a person whom this store knows"), ("ide", "asks a person")):
+        for name, why in (("anna", "anna is a person registered in this store"), ("ide", "asks a person")):
             said = await host.refused("submit_judgments", runId=asked["runId"], judgedBy=name, packets=[judged(packet)])
             assert why in said
     async with opened(config_in(tmp_path)) as engine:
@@ -70,9 +70,7 @@ async def test_a_bad_version_slipped_under_the_chain_gets_no_worse_one_approved(
         )
         assert "the current version is p@2" in said
         for relation in ({"sourceId": "p@3", "targetId": "p@1"},):
-            assert "was measured already" in await host.refused(
-                "save_records", records=[version(3)], relations=[relation]
-            )
+            assert "already has runs" in await host.refused("save_records", records=[version(3)], relations=[relation])
 
 
 async def test_an_agent_names_no_version_as_the_one_to_beat(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_other_machines_are_answered_under_the_allowed_names_only() -> None:
 
 
 def test_an_allowed_host_without_http_and_an_address_in_use_are_told() -> None:
-    with pytest.raises(BadInputError, match="goes with --http"):
+    with pytest.raises(BadInputError, match="needs --http"):
         read_options(["--allowed-host", "evals.example"])
     with bound(Door("127.0.0.1", 0)) as taken, pytest.raises(BadInputError, match="cannot listen"):
         bound(Door("127.0.0.1", taken.getsockname()[1]))

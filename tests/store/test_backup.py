@@ -73,7 +73,7 @@ async def test_a_backup_of_a_store_at_rest_holds_every_row(small_store: Path) ->
 async def test_an_existing_target_is_refused_and_kept(small_store: Path) -> None:
     target = small_store.parent / "precious"
     target.write_text("do not lose me")
-    with pytest.raises(ConflictError, match="exists already") as caught:
+    with pytest.raises(ConflictError, match="already exists") as caught:
         await back_up(small_store, target)
     assert "another name" in caught.value.remedy
     said = await told(small_store.parent, "db", "backup", str(target), "--db", str(small_store))
@@ -85,13 +85,13 @@ def test_a_file_that_came_since_the_check_is_kept(tmp_path: Path) -> None:
     half, target = tmp_path / "half", tmp_path / "precious"
     half.write_text("a copy")
     target.write_text("do not lose me")
-    with pytest.raises(ConflictError, match="exists already"):
+    with pytest.raises(ConflictError, match="already exists"):
         settle(half, target)
     assert target.read_text() == "do not lose me"
 
 
 async def test_a_missing_store_and_a_missing_folder_are_told(small_store: Path) -> None:
-    with pytest.raises(StoreError, match="there is no store"):
+    with pytest.raises(StoreError, match="no store"):
         await back_up(small_store.parent / "none.db", small_store.parent / "backup.db")
     with pytest.raises(StoreError, match="cannot be used"):
         await back_up(small_store, small_store.parent / "none" / "backup.db")

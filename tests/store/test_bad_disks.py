@@ -245,6 +245,6 @@ async def test_a_store_that_cannot_be_written_is_read(tmp_path: Path, monkeypatc
     monkeypatch.setattr(os, "access", access)
     async with opened(config_in(tmp_path)) as engine:
         assert await engine.store.read(lambda db: records.count(db, "test-case", most=9)) == 1
-        with pytest.raises(StoreError, match="open for reading only"):
+        with pytest.raises(StoreError, match="open read-only"):
             await save(engine, case("c2"))
         assert beside(tmp_path) == []

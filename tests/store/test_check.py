@@ -48,56 +48,59 @@ PROBLEMS = [
     (
         "INSERT INTO eval_failure (id, test_run_id, failure_type, severity, created_at, rest)"
         " VALUES ('stray', 'none', 'refusal', 'minor', 0, '{}')",
-        ["reference: eval_failure row 6 points to no test_run", "HR3: the eval-failure stray belongs to no test-run"],
+        [
+            "reference: eval_failure row 6 refers to a missing test_run",
+            "HR3: the eval-failure stray belongs to no test-run",
+        ],
     ),
     (
         f"{JUDGMENT} VALUES ('stray', 'none', 'x', 1, 0, 1, 'said', 'me', 'llm', 0, 1)",
-        ["reference: eval_judgment row 10 points to no test_run", "the judgment stray belongs to no test-run"],
+        ["reference: eval_judgment row 10 refers to a missing test_run", "the judgment stray belongs to no test-run"],
     ),
     (RUN.format("bare", 1), ["the test-run bare has no judgment"]),
     (
         "UPDATE benchmark_run SET total_count = 9 WHERE id = 'run1'",
-        ["the benchmark-run run1 does not count its own test-runs"],
+        ["the benchmark-run run1 has wrong counts of its test-runs"],
     ),
     (
         "UPDATE benchmark_run SET passed_count = 1 WHERE id = 'run1'",
-        ["the benchmark-run run1 does not count its own test-runs"],
+        ["the benchmark-run run1 has wrong counts of its test-runs"],
     ),
     (
         "UPDATE benchmark_run SET overall_score = 0.99 WHERE id = 'run2'",
         [
-            "HR2: the benchmark-run run2 has not the score of its own test-runs",
-            "HR2: the prompt-comparison better does not rest on benchmark-runs with its scores",
+            "HR2: the benchmark-run run2 does not have the score of its test-runs",
+            "HR2: the prompt-comparison better does not match the scores of its benchmark-runs",
         ],
     ),
     (
         "UPDATE prompt_comparison SET benchmark_run_id_b = 'none' WHERE id = 'unclear'",
-        ["HR2: the prompt-comparison unclear does not rest on benchmark-runs with its scores"],
+        ["HR2: the prompt-comparison unclear does not match the scores of its benchmark-runs"],
     ),
     (
         "DELETE FROM outbox WHERE type = 'agent-message'",
-        ["numbers: outbox does not go on from its last row, 1", "HR5: the regression in run3 was not told"],
+        ["numbers: outbox does not continue from its last row, 1", "HR5: the regression in run3 was not told"],
     ),
     ("DELETE FROM outbox WHERE type = 'task'", ["HR5: the regression in run3 was not told"]),
     (
         "DELETE FROM eval_failure WHERE id = 'run3:regression'",
-        ["numbers: eval_failure does not go on from its last row, 4", "HR5: the regression in run3 was not told"],
+        ["numbers: eval_failure does not continue from its last row, 4", "HR5: the regression in run3 was not told"],
     ),
     (
         "UPDATE eval_failure SET failure_type = 'bad-luck' WHERE id = 'run3:regression'",
-        ["the eval-failure run3:regression has a type that this version does not know"],
+        ["the eval-failure run3:regression has a type unknown to this version"],
     ),
     (
         "UPDATE benchmark_run SET is_regression = 0 WHERE id = 'run3'",
-        ["HR5: the benchmark-run run3 was told as a regression and is marked as none"],
+        ["HR5: the benchmark-run run3 was notified as a regression but is not marked as one"],
     ),
     (
         "UPDATE prompt_comparison SET verdict = 'inconclusive' WHERE id = 'better'; UPDATE approval SET decided_by_type = 'agent'",
-        ["HR2: the approval approved rests on runs that do not show it"],
+        ["HR2: the approval approved is not supported by its runs"],
     ),
     (
         "UPDATE prompt_comparison SET rest = json_set(rest, '$.pValue', 0.4, '$.deltaCi', json('[-0.2, 0.3]')) WHERE id = 'better'",
-        ["HR2: the prompt-comparison better says improved, and its own figures do not"],
+        ["HR2: the prompt-comparison better has the verdict improved, but its figures do not support it"],
     ),
     (
         "UPDATE event SET detail = json_object('verdict', 'regressed') WHERE seq = 1;"
@@ -106,44 +109,50 @@ PROBLEMS = [
     ),
     (
         "UPDATE event SET type = 'test-run-recorded', subject_id = 'run1:1.1', detail = json_object('passed', json('false')) WHERE seq = 1",
-        ["HR1: the test-run run1:1.1 passed otherwise when it was written"],
+        ["HR1: the test-run run1:1.1 had another result when it was written"],
     ),
     (
         "UPDATE eval_failure SET benchmark_run_id = 'none', id = 'none:regression' WHERE id = 'run3:regression'",
         [
             "HR5: the regression in run3 was not told",
-            "the eval-failure none:regression is of a regression in a benchmark-run that is not there",
+            "the eval-failure none:regression refers to a missing benchmark-run",
         ],
     ),
     (
         "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'test_run'",
-        ["numbers: test_run does not go on from its last row, 9"],
+        ["numbers: test_run does not continue from its last row, 9"],
     ),
-    ("DELETE FROM sqlite_sequence WHERE name = 'approval'", ["numbers: approval does not go on from its last row, 1"]),
+    (
+        "DELETE FROM sqlite_sequence WHERE name = 'approval'",
+        ["numbers: approval does not continue from its last row, 1"],
+    ),
     ("INSERT INTO sqlite_sequence VALUES ('loose', 1)", ["numbers: there is no table loose"]),
     (
         "UPDATE delivery SET addressee = 'tasks'; UPDATE outbox SET addressee = 'tasks';"
         " UPDATE delivery SET state = 'delivered', settled_at = 1 WHERE seq = 2",
-        ["HR5: the outbox's row run3:task was passed over: a later one for the same addressee is settled"],
+        ["HR5: the outbox row run3:task was skipped: a later one for the same addressee is settled"],
     ),
     (
         "UPDATE approval SET prompt_version_ref = 'p@3'",
-        ["HR2: the approval approved rests on no comparison that it wins"],
+        ["HR2: the approval approved has no comparison that its version wins"],
     ),
-    ("UPDATE approval SET comparison_id = NULL", ["HR2: the approval approved rests on no comparison that it wins"]),
+    (
+        "UPDATE approval SET comparison_id = NULL",
+        ["HR2: the approval approved has no comparison that its version wins"],
+    ),
     (
         "INSERT INTO job VALUES ('lost', 'k', 'benchmark', 'bench', '{}', 'completed', '', '{}', 1, 0, 0)",
         ["the completed run lost has no benchmark-run"],
     ),
-    ("UPDATE unit SET test_run_id = 'none'", ["the unit job:0.1 names a test-run that is not there"]),
+    ("UPDATE unit SET test_run_id = 'none'", ["the unit job:0.1 refers to a missing test-run"]),
     (
         "UPDATE delivery SET addressee = 'nobody' WHERE seq = (SELECT seq FROM outbox WHERE type = 'task')",
-        ["HR5: the outbox's row run3:task is on its way to nobody"],
+        ["HR5: the outbox row run3:task has no addressee"],
     ),
-    (f"{MESSAGE} ('m', 'pending', '', NULL, 1))", ["the message m is settled and pending at once"]),
+    (f"{MESSAGE} ('m', 'pending', '', NULL, 1))", ["the message m is both settled and pending"]),
     (f"{MESSAGE} ('m', 'dead', ' ', NULL, 1))", ["the message m is dead without a reason"]),
-    (f"{MESSAGE} ('m', 'done', '', NULL, 1))", ["the message m is done with nothing to show"]),
-    ("INSERT INTO agent_cursor VALUES ('events', 9999)", ["the agent has read on beyond the last event: 9999"]),
+    (f"{MESSAGE} ('m', 'done', '', NULL, 1))", ["the message m is done without a result"]),
+    ("INSERT INTO agent_cursor VALUES ('events', 9999)", ["the agent's position is beyond the last event: 9999"]),
     (
         "UPDATE eval_judgment SET rationale = ' ' WHERE seq = 1",
         ["HR4: the judgment run1:1.1:j:rubric/tone has no rationale"],
@@ -154,11 +163,11 @@ PROBLEMS = [
     ),
     (
         "UPDATE eval_judgment SET score = 1.5 WHERE seq = 1",
-        ["HR4: the judgment run1:1.1:j:rubric/tone lies outside its range"],
+        ["HR4: the judgment run1:1.1:j:rubric/tone is outside its range"],
     ),
     (
         "UPDATE eval_judgment SET confidence = -1 WHERE seq = 1",
-        ["HR4: the judgment run1:1.1:j:rubric/tone lies outside its range"],
+        ["HR4: the judgment run1:1.1:j:rubric/tone is outside its range"],
     ),
     (
         "UPDATE eval_judgment SET rationale = char(769) WHERE seq = 2",
@@ -188,7 +197,7 @@ async def test_a_missing_event_is_told_with_how_many(small_store: Path) -> None:
     with raw(small_store) as db:
         rows, last = db.execute("SELECT count(*), max(seq) FROM event").fetchone()
     assert (await check_store(small_store)).problems == (
-        f"events: {rows} rows, yet the last has number {last}: 2 are missing",
+        f"events: {rows} rows, but the last has number {last}: 2 are missing",
     )
 
 
@@ -208,7 +217,7 @@ async def test_a_judgment_written_twice_is_named(small_store: Path) -> None:
     )
     assert (await check_store(small_store)).problems == (
         "schema: the index eval_judgment_people is missing",
-        "schema: the table eval_judgment is not as we made it",
+        "schema: the table eval_judgment is different from the expected definition",
         "the judgment run1:1.1:j:rubric/tone is written twice",
     )
 
@@ -238,7 +247,7 @@ async def test_a_trigger_that_was_made_toothless_is_named(small_store: Path) -> 
         db.execute("CREATE TRIGGER HR1_test_run_update BEFORE UPDATE ON test_run BEGIN SELECT 1; END")
         db.commit()
     assert (await check_store(small_store)).problems == (
-        "schema: the trigger HR1_test_run_update is not as we made it",
+        "schema: the trigger HR1_test_run_update is different from the expected definition",
     )
 
 
@@ -254,7 +263,7 @@ async def test_a_trigger_that_was_made_toothless_is_named(small_store: Path) -> 
 async def test_what_is_not_ours_in_the_schema_is_named(small_store: Path, foreign: str, named: str) -> None:
     with raw(small_store) as db:
         db.execute(f"CREATE {foreign}")
-    assert (await check_store(small_store)).problems == (f"schema: the {named} is not ours",)
+    assert (await check_store(small_store)).problems == (f"schema: the {named} is unexpected",)
 
 
 async def test_a_broken_reference_is_named(small_store: Path) -> None:
@@ -263,7 +272,7 @@ async def test_a_broken_reference_is_named(small_store: Path) -> None:
         db.commit()
     (problem,) = (await check_store(small_store)).problems
     assert problem.startswith("reference: agent_run_key row ")
-    assert problem.endswith("points to no minion")
+    assert problem.endswith("refers to a missing minion")
 
 
 async def test_a_flood_of_one_problem_is_cut_and_does_not_hide_another(small_store: Path) -> None:

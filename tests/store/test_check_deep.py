@@ -64,15 +64,15 @@ async def test_of_200_flipped_bits_none_that_a_reader_sees_passes(small_store: P
 @pytest.mark.parametrize(
     ("done", "problem"),
     [
-        ("UPDATE test_run SET rest = json_set(rest, '$.durationMs', 13) WHERE seq = 2", "row 2 of test_run is not as it was written"),
-        ("UPDATE eval_judgment SET score = 0.8999999999999999 WHERE seq = 1", "row 1 of eval_judgment is not as it was written"),
-        ("UPDATE event SET detail = '{\"a\":1}' WHERE seq = 4", "row 4 of event is not as it was written"),
-        ("UPDATE delivery SET attempts = 3 WHERE seq = 1", "row 1 of delivery is not as it was written"),
-        ("UPDATE unit SET reason = 'x'", 'row ["job",0,1] of unit is not as it was written'),
+        ("UPDATE test_run SET rest = json_set(rest, '$.durationMs', 13) WHERE seq = 2", "of test_run has changed since it was written"),
+        ("UPDATE eval_judgment SET score = 0.8999999999999999 WHERE seq = 1", "row 1 of eval_judgment has changed since it was written"),
+        ("UPDATE event SET detail = '{\"a\":1}' WHERE seq = 4", "row 4 of event has changed since it was written"),
+        ("UPDATE delivery SET attempts = 3 WHERE seq = 1", "row 1 of delivery has changed since it was written"),
+        ("UPDATE unit SET reason = 'x'", 'row ["job",0,1] of unit has changed since it was written'),
         ("DELETE FROM eval_metric WHERE seq = 2", "row 2 of eval_metric is gone"),
         ("INSERT INTO metric_score VALUES ('run1:1.1', 'new', 1)", 'row ["run1:1.1","new"] of metric_score was not written by this'
          " program"),
-        ("INSERT INTO row_digest VALUES ('loot', 1, 1)", "there is no table loot"),
+        ("INSERT INTO row_digest VALUES ('loot', 1, 1)", "table loot is missing"),
     ],
 )  # fmt: skip
 async def test_what_was_changed_behind_the_stores_back_is_named(small_store: Path, done: str, problem: str) -> None:
@@ -88,7 +88,7 @@ async def test_an_event_that_was_exchanged_together_with_its_digest_shows_in_the
         "UPDATE row_digest SET digest = (SELECT digest FROM row_digest WHERE source = 'event' AND key = 6)"
         " WHERE source = 'event' AND key = 5",
     )
-    assert "digest: row 6 of event is not as it was written" in await deep(small_store)
+    assert "digest: row 6 of event has changed since it was written" in await deep(small_store)
 
 
 async def test_rows_that_change_as_they_may_stay_whole(small_store: Path) -> None:
@@ -126,7 +126,7 @@ async def test_a_store_of_the_schema_before_digests_has_them_after_its_migration
         pass
     assert await deep(path) == ()
     tamper(path, "UPDATE event SET type = 'other' WHERE seq = 2")
-    assert await deep(path) == ("digest: row 2 of event is not as it was written",)
+    assert await deep(path) == ("digest: row 2 of event has changed since it was written",)
 
 
 async def test_problems_are_told_as_they_are_found_and_with_what_is_looked_at(small_store: Path) -> None:
@@ -146,7 +146,7 @@ async def test_the_command_line_compares_digests_unless_told_not_to_and_says_wha
     assert (plain.code, checked.code) == (0, 3)
     assert "Not checked: the content of each row, the indexes." in plain.out
     assert "minions-evals db check --deep" in plain.out
-    assert 'problem: digest: row ["job",0,1] of unit is not as it was written' in checked.out
+    assert 'problem: digest: row ["job",0,1] of unit has changed since it was written' in checked.out
     assert "Not checked" not in checked.out
     as_json = await told(small_store.parent, "db", "check", "--no-deep", "--json", "--db", str(small_store))
     assert json.loads(as_json.out)["notChecked"] == ["the content of each row", "the indexes"]

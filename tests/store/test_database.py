@@ -396,7 +396,7 @@ async def test_a_closed_store_takes_no_more_writes(tmp_path: Path) -> None:
 async def test_a_read_only_store_reads_and_refuses_to_write(small_store: Path) -> None:
     async with open_store(small_store, read_only=True) as store:
         assert len(await store.read(names)) > 10
-        with pytest.raises(StoreError, match="open for reading only") as caught:
+        with pytest.raises(StoreError, match="open read-only") as caught:
             await store.write(noted("refused"))
     assert "--read-only" in typed(caught.value)
 

@@ -81,7 +81,7 @@ async def test_template_selectors_and_version_are_those_of_every_application() -
     found = await observed(settings, version=VERSION)
     assert (found.output, found.prompt_version_ref) == ({"output": "Answer: Why – so?"}, "p@2")
     assert (await observed(python(ECHO), version=VERSION)).output["promptVersion"] == "p@2"
-    with pytest.raises(BadInputError, match="not told of the prompt version"):
+    with pytest.raises(BadInputError, match="does not receive the prompt version"):
         CommandTarget(python(ECHO, input="{{question}}"), 1).vet(VERSION)
 
 

@@ -203,5 +203,5 @@ async def test_a_run_reads_the_stream_by_the_target_config_and_refuses_selectors
     done = await told(tmp_path, "run", "b", "--db", store, "--target-config", target, "--yes", "--json")
     assert done.code == 0, done
     assert json.loads(done.out)["benchmarkRun"]["passedCount"] == 1
-    with pytest.raises(ValidationError, match="leave output, toolCalls and usage out"):
+    with pytest.raises(ValidationError, match="Leave output, toolCalls and usage out"):
         CommandSettings.model_validate({"run": ["x"], "format": "codex-exec", "output": "answer"})

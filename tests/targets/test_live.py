@@ -175,7 +175,7 @@ async def test_an_instrument_that_fails_is_a_target_error_never_an_output(
 async def test_a_hang_is_the_instruments_error() -> None:
     async with model(FakeSettings(phang=1), deadline_s=0.05) as (target, _):
         found = await errored(target, timeout_ms=10)
-    assert "deadline: no whole reply within 0.05 s" in found.reason
+    assert "deadline: no complete reply within 0.05 s" in found.reason
 
 
 async def test_an_answer_slower_than_the_cases_limit_is_timed_out_with_what_it_said() -> None:
@@ -268,9 +268,9 @@ async def test_calls_of_tools_and_what_it_cost_come_with_the_output_of_a_functio
     ("name", "why"),
     [
         ("nothing", "it returned nothing"),
-        ("an_object", "is no text and no JSON"),
-        ("not_a_number", "is no text and no JSON"),
-        ("no_unicode", "is no text and no JSON"),
+        ("an_object", "is neither text nor JSON"),
+        ("not_a_number", "is neither text nor JSON"),
+        ("no_unicode", "is neither text nor JSON"),
     ],
 )
 async def test_what_is_no_output_is_a_target_error_that_says_why(name: str, why: str) -> None:
@@ -340,7 +340,7 @@ async def test_an_outer_cancellation_is_not_taken_for_the_functions_failure() ->
         ("", "cannot be loaded"),
         (".callables:echo", "cannot be loaded"),
         ("tests.targets.broken_module:echo", "cannot be loaded: it never worked"),
-        ("tests.targets.callables:A_NUMBER", "is no function"),
+        ("tests.targets.callables:A_NUMBER", "is not a function"),
     ],
 )
 def test_a_name_under_which_there_is_no_function_is_refused(ref: str, words: str) -> None:

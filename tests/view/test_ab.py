@@ -15,7 +15,7 @@ from tests.shared.view.visitor import visitor
 from tests.workshop import Json, benchmark, config_in, minion, opened, save
 
 AGAINST = ["branch", "checks", "passes", "quality", "latency", "cost"]
-COLUMNS = ["branch", "quality", "passed", "wins", "median time", "p95 time", "median cost", "cost in all", "runs"]
+COLUMNS = ["branch", "quality", "passed", "wins", "median time", "p95 time", "median cost", "total cost", "runs"]
 EVIL = "<script>alert(1)</script>"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import string
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from minions_evals_mcp.store.connection import open_raw
-from minions_evals_mcp.store.queries.pages.run_cases import SORTS, CaseFilter, IndexedCase, Place
+from minions_evals_mcp.store.queries.pages.run_cases import SORTS, CaseFilter, IndexedCase, Place, by_score
 from minions_evals_mcp.view.case_index import among_cases, ordered
 
 STATUSES = ("", "failed", "passed", "unscored", "newly-failing", "newly-passing")
@@ -22,6 +23,8 @@ LISTED = (
     "SELECT position, trial FROM listed WHERE (:status = '' OR :status IN (status, change)) AND (:cause = '' OR cause = :cause)"
     " ORDER BY {order} IS NULL, {order} {direction}, score, position, trial"
 )
+SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+"""As SQLite folds letters: those of ASCII only."""
 TITLES = (None, "Zebra", "apple", "Apple", "ärger", "Ärger", "_", "a", "a b")
 
 
@@ -33,11 +36,13 @@ def cases(draw: random.Random, size: int) -> tuple[list[IndexedCase], dict[Place
         change = draw.choice(("", {"failed": "newly-failing", "passed": "newly-passing"}.get(status, "")))
         score = None if status == "unscored" else draw.choice((0.0, 0.25, 0.5, 1.0))
         cause = draw.choice(("wrong-output", "timeout")) if status == "failed" else ""
-        rows.append(IndexedCase((position, trial), f"c{position}", draw.choice(TITLES), status, change, score, cause))
+        title = draw.choice(TITLES)
+        folded = None if title is None else title.translate(SMALL)
+        rows.append(IndexedCase(position, trial, f"c{position}", title, status, change, score, cause, folded))
     costs = {
         row.place: (draw.choice((None, 0.0, 0.1)), draw.choice((None, 5, 7.5))) for row in rows if draw.random() < 0.8
     }
-    return rows, costs
+    return by_score(rows), costs
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -47,7 +52,7 @@ def test_the_order_is_that_of_sql(tmp_path: Path, seed: int) -> None:
     db.execute("CREATE TABLE listed (position, trial, title, status, change, score, cause, cost, time)")
     db.executemany(
         "INSERT INTO listed VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(*row.place, *row[2:], *costs.get(row.place, (None, None))) for row in rows],
+        [(row.position, row.trial, *row[3:8], *costs.get(row.place, (None, None))) for row in rows],
     )
     for status, cause, sort, falling in product(STATUSES, ("", "timeout"), SORTS, (False, True)):
         sql = LISTED.format(order=ORDERS[sort], direction="DESC" if falling else "ASC")

@@ -55,7 +55,7 @@ async def test_a_store_without_runs_has_a_page_of_costs(engine: Engine) -> None:
     async with visitor(engine) as client:
         shown = (await client.get("/costs")).text
     assert "0 runs in 14 days cost $0." in shown
-    assert "Nothing was run in these days." in shown
+    assert "Nothing ran in these days." in shown
 
 
 def test_bars_stand_under_a_round_number() -> None:

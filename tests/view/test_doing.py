@@ -67,7 +67,7 @@ async def test_a_run_that_goes_on_shows_how_it_gets_along_and_is_stopped_from_it
         assert re.search(r"· \d passed · \d failed", page)
         assert 'action="/stop"' in page
         elsewhere = await client.post("/stop", data={"id": "job1"})
-        assert "that run does not go on behind this page" in elsewhere.text
+        assert "that run was not started from this page" in elsewhere.text
         assert (await client.post("/stop", data={"id": run_id})).status_code == 303
         with anyio.fail_after(HANG_S):
             while 'action="/stop"' in page:
@@ -83,8 +83,8 @@ async def test_what_cannot_be_run_again_is_refused_by_name(engine: Engine) -> No
         for address, told in (
             ("/again?id=none", "no run with the id"),
             ("/again?id=job1&cases=failed", "no case of that run failed"),
-            ("/again?id=job1&cap=much", "is no sum of money"),
-            ("/again?id=job1&cap=-1", "a cap is more than nothing"),
+            ("/again?id=job1&cap=much", "is not an amount of money"),
+            ("/again?id=job1&cap=-1", "the cost cap must be above 0"),
         ):
             page = await client.get(address)
             assert page.status_code in {400, 404}
@@ -104,13 +104,13 @@ async def test_a_prompt_is_edited_as_a_new_version_and_only_the_latest_is(engine
         assert "p@2" in page
         assert "<ins>" in page
         for form, told in (
-            (edited, "is not the latest version any more"),
+            (edited, "is no longer the latest version"),
             ({**edited, "after": "none"}, "no prompt-version with the id"),
         ):
             assert told in (await client.post("/prompts", data=form)).text
         newest = re.findall('name="after" value="([^"]+)"', page)[0]
         same = await client.post("/prompts", data={"after": newest, "content": "Answer kindly.\nThen stop."})
-        assert "nothing was changed" in same.text
+        assert "no changes" in same.text
     version = (await found(engine, newest, PromptVersion)).fields
     assert (version.content, version.version_number, version.prompt_id) == ("Answer kindly.\nThen stop.", 2, "p")
 
@@ -136,8 +136,8 @@ async def test_a_finished_config_and_versions_stand_side_by_side(engine: Engine)
         await measured(engine, version, first(passing, 3))
     async with visitor(engine) as client:
         page = (await client.get("/matrix?id=b")).text
-        assert "v scored most: 3 of 3" in page
-        assert "Chance could explain its lead over w." in page, "two cases more can be chance, as compare says"
+        assert "v scored highest: 3 of 3" in page
+        assert "Not significantly better than w." in page, "two cases more can be chance, as compare says"
         assert page.count("≠") == 0, "the sign is the stylesheet's"
         assert page.count('class="apart"') == 2
         assert (await client.get("/matrix?id=b&only=apart")).text.count('class="cell"') == 4
@@ -202,7 +202,7 @@ async def test_a_failed_case_is_made_a_test_case_from_its_page(engine: Engine) -
         assert f'name="id" value="{job.id}:1.1"' in page
         form = {"id": f"{job.id}:1.1", "run": job.id, "at": "0.1", "corrected": "On 19 May.", "why": "<b>wrong</b> day"}
         made = (await client.post("/promote", data=form)).text
-        assert "runs from now on" in made
+        assert "is active" in made
         assert "&lt;b&gt;wrong" in made
         assert "is a draft" in (await client.post("/promote", data={**form, "corrected": " "})).text
         assert "no failed run" in (await client.post("/promote", data={"id": "nothing"})).text

@@ -48,7 +48,7 @@ async def test_what_is_handed_in_is_kept_under_the_name_that_was_given_and_the_n
         kept = await client.post("/judge", data=judgment(run_id, digest, by="Änna"))
         assert kept.status_code == 303
         page, other, _ = await asked(client, kept.headers["location"])
-        assert "Kept. Here is the next one." in page
+        assert "Saved. Here is the next one." in page
         assert other != digest
         signed_in = {**judgment(run_id, other), "personToken": ""}  # the browser keeps the token
         last = await client.post("/judge", data=signed_in)
@@ -98,13 +98,13 @@ async def test_two_people_who_judge_two_outputs_of_a_run_at_once_are_both_kept(e
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"score-0": ""}, "Give a number from 0 to 1."),
-        ({"score-0": "1.01"}, "Give a number from 0 to 1."),
-        ({"score-1": "five"}, "Give a number from 0 to 5."),
-        ({"score-1": "nan"}, "Give a number from 0 to 5."),
-        ({"why-1": " \u200b"}, "A score needs its reason."),
-        ({"personToken": " "}, "A person judges here"),
-        ({"personToken": "of nobody"}, "A person judges here"),
+        ({"score-0": ""}, "Enter a number from 0 to 1."),
+        ({"score-0": "1.01"}, "Enter a number from 0 to 1."),
+        ({"score-1": "five"}, "Enter a number from 0 to 5."),
+        ({"score-1": "nan"}, "Enter a number from 0 to 5."),
+        ({"why-1": " \u200b"}, "A score needs a reason."),
+        ({"personToken": " "}, "Only people can judge here"),
+        ({"personToken": "of nobody"}, "Only people can judge here"),
     ],
 )
 async def test_what_is_missing_is_told_beside_the_form_and_nothing_typed_is_lost(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
+from pydantic import JsonValue
+
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report.charts.scatter import APART, Priced, scatter
 from tests.shared.view.visitor import visitor
-from tests.workshop import answer, bench, first, fleet, measured, save
+from tests.workshop import answer, bench, benchmark, case, first, fleet, measured, save
 
 
 async def test_a_cell_has_its_heat_and_its_difference_to_the_baseline(engine: Engine) -> None:
@@ -33,6 +35,30 @@ async def test_a_cell_has_its_heat_and_its_difference_to_the_baseline(engine: En
         titles = re.findall(r'<th scope="row">(c\d)', await grid("&sort=job2"))
         assert titles == ["c1", "c2", "c3", "c0"], "the lowest scores first"
         assert (await client.get("/matrix?id=b&density=tiny")).status_code == 400
+
+
+async def test_the_tests_that_failed_a_check_are_chosen_by_its_name(engine: Engine) -> None:
+    checks: list[JsonValue] = [{"type": "icontains", "value": "good"}, {"type": "word-count", "value": {"max": 3}}]
+    cases = [case(f"k{at}", name=f"k{at}", inputs={"q": str(at)}, assertions=checks) for at in range(3)]
+    said = {"v1": ("good", "bad", "good but far too long"), "v2": ("bad", "good", "good")}
+    given = [
+        answer(f"{version}/{at}", f"k{at}", text, promptVersionRef=version, inputs={"q": str(at)})
+        for version, texts in said.items() for at, text in enumerate(texts)
+    ]  # fmt: skip
+    expecting = case("plain", name="plain", expectedOutputs={"output": "yes"})
+    await save(engine, [*cases, expecting, benchmark("k", *(one.id for one in (*cases, expecting)))])
+    await save(engine, [*given, *(answer(f"{version}/p", "plain", "no", promptVersionRef=version) for version in said)])
+    for version in said:
+        await bench(engine, "k", prompt_version_ref=version)
+    async with visitor(engine) as client:
+        page = (await client.get("/matrix?id=k")).text
+        offered = re.findall(r'<option value="([^"]+)">[^<]*[(](\d+)[)]</option>', page)
+        assert offered == [("icontains", "2"), ("expected output", "1"), ("word-count", "1")]
+        for name, fitting in (("icontains", ["k0", "k1"]), ("word-count", ["k2"]), ("expected output", ["plain"])):
+            found = (await client.get("/matrix", params={"id": "k", "check": name})).text
+            assert sorted(re.findall(r'<th scope="row">(\w+)', found)) == fitting
+        nothing = (await client.get("/matrix?id=k&check=icontains&q=plain")).text
+        assert "No test fits." in nothing
 
 
 async def test_columns_with_a_price_are_drawn_by_it(engine: Engine) -> None:

@@ -60,7 +60,7 @@ async def test_a_new_store_says_what_to_do_first(engine: Engine) -> None:
         for page, told in (
             ("/", "minions-evals eval promptfooconfig.yaml"),
             ("/", "minions-evals run-benchmark BENCHMARK"),
-            ("/runs", "There is no run here."),
+            ("/runs", "No runs."),
             ("/failures", "No benchmark has run yet"),
             ("/failures", "are not counted here."),
             ("/prompts", "No prompt version is recorded here"),
@@ -131,7 +131,7 @@ async def test_passes_are_told_by_tag_and_a_tag_chooses_its_cases(engine: Engine
     await measured(engine, "v", [True, False] * 3)
     async with visitor(engine) as client:
         page = await text(client, "/run?id=job1")
-        assert page.index(">odd</a>") < page.index(">even</a>"), "where most fails first"
+        assert page.index(">odd</a>") < page.index(">even</a>"), "most failures first"
         assert "3 of 6 shown" in await text(client, "/cases?id=job1&tag=odd")
         assert (await text(client, "/cases?id=job1&tag=odd")).count('href="/case?') == 3
 
@@ -199,17 +199,17 @@ async def test_an_output_of_megabytes_is_cut_with_a_word_where_all_of_it_is(engi
     ("address", "status", "told"),
     [
         ("/run?id=none", 404, "no run, benchmark or comparison with the id"),
-        ("/run", 400, "the address lacks id="),
+        ("/run", 400, "the address has no id="),
         ("/benchmark?id=none", 404, "no benchmark with the id"),
         ("/case?run=none&at=0.1", 404, "no case of that run"),
-        ("/case?run=none&at=x", 400, "names no case"),
-        ("/runs?page=0", 400, "there is no page"),
-        ("/runs?page=²", 400, "there is no page"),
-        ("/outbox?before=x", 400, "there is no row"),
+        ("/case?run=none&at=x", 400, "does not name a case"),
+        ("/runs?page=0", 400, "no page"),
+        ("/runs?page=²", 400, "no page"),
+        ("/outbox?before=x", 400, "no row"),
         ("/report?id=none", 404, "no run, benchmark or comparison"),
-        ("/run?id=job1&sort=colour", 400, "cases are not sorted by"),
+        ("/run?id=job1&sort=colour", 400, "cannot sort by"),
         ("/comparison?before=none&after=job1", 404, "no run, benchmark or comparison"),
-        ("/comparison", 400, "the address lacks before="),
+        ("/comparison", 400, "the address has no before="),
         ("/matrix?id=none", 404, "no benchmark"),
         ("/matrix?id=b&run=none", 404, "no run"),
         ("/agreement?id=none", 404, "no benchmark"),

@@ -82,7 +82,7 @@ async def test_a_message_needs_words_and_a_person_and_is_said_once(engine: Engin
         assert (empty.status_code, "Write what this person says" in empty.text) == (400, True)
         nobody = await client.post("/play", data={**form, "message": "hello there", "personToken": "wrong"})
         assert nobody.status_code == 400
-        assert "give your token" in nobody.text
+        assert "Enter your token" in nobody.text
         assert "hello there" in nobody.text, "what was typed is not lost"
         assert (
             await client.post("/play", data={**form, "message": "hi", "personToken": token_of("anna")})
@@ -108,6 +108,6 @@ async def test_a_queue_for_judges_only_says_that_a_user_waits(engine: Engine, pl
 async def test_a_callers_user_is_not_a_persons_to_play(engine: Engine) -> None:
     job = await talking(engine, player="caller")
     async with page(engine, judge="bob") as client:
-        assert "wait for the agent that asked, which plays their user" in (await client.get("/judge")).text
+        assert "are conversations whose user is played by the requesting agent" in (await client.get("/judge")).text
         refused = await client.post("/play", data={"runId": job.id, "digest": "none", "message": "hi"})
         assert refused.status_code == 409

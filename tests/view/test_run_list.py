@@ -73,10 +73,10 @@ async def test_an_expression_finds_the_runs_for_which_all_its_terms_hold(
 @pytest.mark.parametrize(
     ("expression", "told"),
     [
-        *((f"{field}<much", f"{field} is compared with a number") for field in FIGURES),
-        ("begun>yesterday", "is no day"),
-        ("is:good", "no run is 'good'"),
-        ("version<3", "version has no order"),
+        *((f"{field}<much", f"{field} needs a number") for field in FIGURES),
+        ("begun>yesterday", "is not a day"),
+        ("is:good", "unknown mark 'good'"),
+        ("version<3", "version cannot be compared"),
     ],
 )
 async def test_a_term_that_cannot_be_compared_is_refused_by_its_field_with_a_remedy(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import httpx2
 import pytest
@@ -13,6 +15,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.persons import add_person, change_role, remove_person
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.network_address import read_address
+from minions_evals_mcp.store.queries.judging import assignments
 from minions_evals_mcp.view.app import Page, routes, team_app
 from minions_evals_mcp.view.entrance.door import METRICS, POLICY
 from minions_evals_mcp.view.entrance.team import page_address
@@ -197,3 +200,31 @@ def test_an_address_at_which_tokens_could_be_read_is_refused(
 @pytest.mark.parametrize("text", ["127.0.0.1:8427", "[::1]:8427", "localhost:0"])
 def test_this_machine_alone_needs_no_tls(text: str) -> None:
     assert page_address(text, allowed_hosts=(), behind_tls=False).is_loopback
+
+
+DIGEST = re.compile(r'name="digest" value="([^"]+)"')
+
+
+async def test_an_editor_divides_what_waits_and_each_queue_begins_with_its_own(engine: Engine) -> None:
+    await waiting(engine, 3, key="shared")
+    job = await waiting(engine, 4, key="mine")
+    async with browser(engine, token=token_of("anna")) as anna, browser(engine, token=token_of("bob")) as bob:
+        assert f"/assign?run={job.id}" in (await anna.get("/run", params={"id": job.id})).text
+        begun = (await anna.get("/assign", params={"run": "mine"})).text
+        assert '<td>anybody</td><td></td><td class="right num">4</td>' in begun
+        form = {"run": job.id, "person-1": "anna", "person-2": "bob"}
+        divided = await anna.post("/assign", data=form)
+        assert (divided.status_code, divided.headers["location"]) == (303, f"/assign?run={job.id}&kept=1")
+        shown = (await anna.get(divided.headers["location"])).text
+        assert shown.count("checked> ") == 2
+        assert shown.count('<td class="right num">2</td>') == 2
+        own: list[tuple[str, str]] = await engine.store.read(partial(assignments.own, person="bob"))
+        after = ""
+        asked: list[str] = []
+        for _ in range(5):
+            after = DIGEST.findall((await bob.get("/judge", params={"after": after})).text)[0]
+            asked.append(after)
+        assert asked[:2] == [digest for _, digest in own], "two are assigned to bob, they come first"
+        assert len(set(asked)) == 5, "then the three that are anybody's"
+        await anna.post("/assign", data={"run": job.id})
+        assert await engine.store.read(partial(assignments.own, person="bob")) == []

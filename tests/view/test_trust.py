@@ -36,5 +36,5 @@ async def test_a_comparison_shows_the_judge_and_the_corrected_figures_on_the_pag
     assert "The judge can" in page
     for form in (".html", ".md"):
         report = await written(engine, form, runs[1].id)
-        assert "Corrected by 60 labels of people the pass rate is 50" in report.replace("\\", "")
+        assert "Corrected by 60 human labels, the pass rate is 50" in report.replace("\\", "")
         assert "The judge" in report

@@ -93,8 +93,9 @@ def test_an_application_may_be_told_by_its_body_or_by_a_header_of_its_own(at: Te
 def test_an_application_elsewhere_cannot_reach_a_world_and_is_not_asked(at: Terminal) -> None:
     suite(at)
     ended = ran(at, "--target", "http://192.0.2.1/x")
-    assert "the servers of the world shop answer on this machine only, and 192.0.2.1 is another" in json.dumps(
-        ended.one()
+    assert (
+        "the servers of the world shop are reachable on this machine only, and 192.0.2.1 is another machine"
+        in json.dumps(ended.one())
     )
 
 
@@ -150,9 +151,7 @@ def test_a_model_that_takes_no_results_is_refused_by_name(at: Terminal) -> None:
     here = at.with_env(OPENAI_API_KEY="k", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
     suite(here)
     ended = ran(here, "--target", "openai:responses:gpt-5")
-    assert "openai:responses:gpt-5 cannot act on a world: its interface takes no results of tools" in json.dumps(
-        ended.one()
-    )
+    assert "openai:responses:gpt-5 cannot use a world: its API accepts no tool results" in json.dumps(ended.one())
 
 
 async def test_in_a_conversation_a_model_remembers_what_its_tools_answered_earlier(

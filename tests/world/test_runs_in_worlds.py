@@ -167,8 +167,8 @@ def test_a_difference_between_what_was_called_and_what_is_reported_is_kept(at: T
     seen = unit(at)
     assert [call["tool"] for call in cast("list[Json]", seen["toolCalls"])] == ["get_order", "get_order", "think"]
     assert cast("Json", seen["world"])["differences"] == [
-        'the agent reports refund {"amount":40,"id":"A1"}, which was not called',
-        'the agent does not report get_order {"id":"A1"}, which was called',
+        'the agent reports a call refund {"amount":40,"id":"A1"} that did not happen',
+        'the agent does not report its call get_order {"id":"A1"}',
     ]
 
 
@@ -208,7 +208,7 @@ def test_a_recorded_world_is_replayed_in_every_unit_and_the_real_server_is_start
     assert refused.code == 2, refused
     assert starts(at) == []
     told = json.dumps(refused.one()) + refused.err
-    assert "the world shop starts the real server notes, and you have not agreed to that" in told
+    assert "the world shop starts the real server notes, which needs your consent" in told
     assert "minions-evals world check shop" in told
     run(at, "--yes", "--key", "recording")
     assert len(starts(at)) == 1

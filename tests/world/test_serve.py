@@ -217,9 +217,9 @@ REFUSED: list[tuple[Json, str]] = [
     ({"s": {}}, "a mocked server needs at least one tool"),
     ({"s": {"mode": "live"}}, "mode live needs the command that starts the real server"),
     ({"s": {"mode": "replay"}}, "mode replay needs the path of a tape"),
-    ({"s": {"mode": "replay", "tape": "none.jsonl"}}, "there is no tape at"),
+    ({"s": {"mode": "replay", "tape": "none.jsonl"}}, "no tape at"),
     ({"s": {"mode": "replay", "tape": "../x.jsonl"}}, "is not a path below the folder"),
-    ({"s": {"mode": "replay", "tape": "no.jsonl"}}, "is no line of a tape"),
+    ({"s": {"mode": "replay", "tape": "no.jsonl"}}, "is not a line of a tape"),
     ({"s": {"tools": [{"name": "t", "rules": [{"when": "a ==", "result": 1}]}]}}, "is no JMESPath expression"),
     ({"s": {"tools": [{"name": "t", "rules": [{"result": "{{a ==}}"}]}]}}, "is no JMESPath expression"),
     ({"s": {"tools": [{"name": "t", "rulez": []}]}}, "did you mean 'rules'?"),
@@ -239,7 +239,7 @@ async def test_a_check_says_what_is_on_the_tape_and_how_the_real_tools_have_chan
     same = at.run("world", "check", world_file(at, real(at, "replay")), "--live", "--yes")
     assert same.code == 0, same
     assert "notes is replayed from notes.jsonl: 1 calls of notes 1.2.3, recorded 20" in same.out
-    assert "its tools are as they were recorded" in same.out
+    assert "its tools match the recording" in same.out
     replay = world_file(at, real(at, "replay", "extra"))
     changed = at.run("world", "check", replay, "--live", "--yes")
     assert (changed.code, "extra is new" in changed.out) == (1, True), changed

@@ -114,7 +114,7 @@ def _write(path: Path, diff: str, nothing: str) -> None:
         path.write_text(diff, "utf-8")
     except OSError as error:
         raise BadInputError(f"{path} cannot be written: {error.strerror}.", remedy="Name another file.") from None
-    note = f"{path} holds the suggestions: read it, then patch -p1 < {path}" if diff else nothing
+    note = f"Suggestions written to {path}. Review them, then apply with: patch -p1 < {path}" if diff else nothing
     tell(f"{note}\n", aside=True)
 
 

@@ -85,7 +85,7 @@ async def compare(
         if other is not None:
             if given.values["version_a"] or given.values["version_b"] or given.values["sequential"]:
                 raise BadInputError(
-                    "two runs are compared as they are.", remedy="Leave --from, --to and --sequential out."
+                    "two runs take no versions to compare.", remedy="Leave --from, --to and --sequential out."
                 )
             ident = (await operation.of_runs(engine, given.request(operation.Request, run_ids=(id, other)))).id
         else:
@@ -234,7 +234,8 @@ async def approve(
         speaker = await speaker_at(engine, given.values["decided_by"] or "")
         if not speaker.name:
             raise BadInputError(
-                "an approval says who decides.", remedy=f"minions-evals approve {version} --by YOUR-NAME"
+                "an approval needs the name of the person who decides.",
+                remedy=f"minions-evals approve {version} --by YOUR-NAME",
             )
         asked = given.request(
             approving.Request,
@@ -248,7 +249,7 @@ async def approve(
     if common.json:
         say({**decided.approval.wire(), "judge": judge})
     else:
-        as_agent = "" if speaker.is_person else " (an agent: no person is known to speak here)"
+        as_agent = "" if speaker.is_person else " (recorded as an agent: no person is identified here)"
         tell(f"{fields.prompt_version_ref} {fields.decision} by {speaker.name}{as_agent}: {fields.reason}\n")
         if judge["inWords"]:
             tell(printable(str(judge["inWords"]), 500) + "\n")

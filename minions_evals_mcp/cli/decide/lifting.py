@@ -63,7 +63,7 @@ async def lift(
         Exit 1 if the subject makes outputs significantly worse, 3 if that is unknown.
     """
     if options.prompt_version is not None:
-        raise BadInputError("the arms of a lift are its versions.", remedy="Leave --prompt-version out.")
+        raise BadInputError("a lift sets the prompt versions of its arms itself.", remedy="Leave --prompt-version out.")
     _vet_lift(subject, options)
     target = _target(subject, options)
     settings = replace(options, target_config=None).with_settings(target=target.name)
@@ -125,7 +125,7 @@ def _target(subject: str, options: RunOptions) -> CommandSettings:
         settings = command_settings(name)
     if not isinstance(settings, CommandSettings):
         raise BadInputError(
-            "a lift starts your agent in a workspace of its own, so it must be a program.",
+            "a lift starts your agent in a temporary workspace, so the target must be a program.",
             remedy=f"Name it with --target 'command:PROGRAM ARGUMENTS' or --target {'|'.join(HOST_COMMANDS)}, or set it up in a"
             " --target-config.",
         )
@@ -160,7 +160,7 @@ def _waiting(common: Common, *, gated: bool) -> int:
         {"state": "awaiting-judgments"},
         [
             as_typed(
-                "outputs wait to be judged: minions-evals judge, or name a --judge-model; the same command with its --key goes on"
+                "outputs wait to be judged: minions-evals judge, or name a --judge-model. The same command with its --key resumes the run"
             )
         ],
     )

@@ -84,7 +84,7 @@ async def _version_made(engine: Engine, values: Json, ident: str | None) -> Json
     unknown = [name for name in values if name not in VERSION_FIELDS]
     if unknown:
         raise BadInputError(
-            f"{unknown[0]} is no field of a prompt version here.", remedy=f"It takes {', '.join(VERSION_FIELDS)}."
+            f"unknown field of a prompt version: {unknown[0]}.", remedy=f"It takes {', '.join(VERSION_FIELDS)}."
         )
     missing = [name for name in ("promptId", "content") if not values.get(name)]
     if missing:
@@ -132,7 +132,8 @@ async def _changed(engine: Engine, ident: str, values: Json) -> Json:
             return (await update_branch(engine, ident, values)).wire()
         case _:
             raise UnsupportedError(
-                f"{ident} is a {record.type}; test cases and branches are changed so.", remedy="Import it as a record."
+                f"{ident} is a {record.type}; only test cases and branches can be changed this way.",
+                remedy="Import it as a record.",
             )
 
 
@@ -140,7 +141,7 @@ def _vet_case_fields(values: Json) -> None:
     unknown = [name for name in values if name not in CASE_FIELDS]
     if unknown:
         raise BadInputError(
-            f"{unknown[0]} is no field of a test case here.",
+            f"unknown field of a test case: {unknown[0]}.",
             remedy=f"It takes {', '.join(CASE_FIELDS)}; import the record for others.",
         )
 
@@ -148,12 +149,12 @@ def _vet_case_fields(values: Json) -> None:
 def named_fields(fields: tuple[str, ...]) -> Json:
     """The fields as they were given; raises `BadInputError` for what is no FIELD=VALUE, or none at all."""
     if not fields:
-        raise BadInputError("no field is named.", remedy="Give FIELD=VALUE.")
+        raise BadInputError("no field to change.", remedy="Give FIELD=VALUE.")
     values: Json = {}
     for field in fields:
         name, equals, value = field.partition("=")
         if not equals or not name:
-            raise BadInputError(f"{field} is no FIELD=VALUE.", remedy="--help shows an example.")
+            raise BadInputError(f"expected FIELD=VALUE, got {field}.", remedy="--help shows an example.")
         values[name] = None if not value else value if name in TEXTS else json_or_text(value)
     return values
 

@@ -50,7 +50,7 @@ class FolderTally:
     def lines(self) -> Iterator[str]:
         """The summary for a person."""
         yield (
-            f"{self.folder}: {self.files.total()} files taken in, {self.refused.total()} refused,"
+            f"{self.folder}: {self.files.total()} files imported, {self.refused.total()} refused,"
             f" {self.not_read.total()} of an unsupported format"
         )
         for form, count in self.files.most_common():

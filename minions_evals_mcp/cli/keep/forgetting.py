@@ -45,12 +45,12 @@ async def forget(
         else:
             answer = await retain.run(engine, _days(), by="command-line")
     tables = ", ".join(f"{count} in {table}" for table, count in answer.rows.items())
-    lines = [f"Erased the content of {answer.total} rows ({tables})." if answer.total else "Nothing held it."]
+    lines = [f"Erased the content of {answer.total} rows ({tables})." if answer.total else "Nothing to erase."]
     if answer.sealed:
-        lines = ["Erased the content wherever it was. A benchmark is sealed, so the rows are not counted."]
+        lines = ["Erased the content. The store has a sealed benchmark, so no row count is shown."]
     if answer.encrypted:
-        lines.append(f"{answer.encrypted} sealed cases are encrypted and could not be searched: end their seal first.")
-    lines.append("Backups, reports and exports from before are not reached.")
+        lines.append(f"{answer.encrypted} sealed cases are encrypted and could not be searched. End their seal first.")
+    lines.append("Existing backups, reports and exports still contain the content.")
     return reply(common, answer.model_dump(mode="json"), lines)
 
 
@@ -61,6 +61,6 @@ def _days() -> dict[str, int]:
     if not days:
         raise BadInputError(
             "the project has no [retention].",
-            remedy=f"Write a table [retention] into {NAME}, such as outputs = 90 (days).",
+            remedy=f"Add a [retention] table to {NAME}, such as outputs = 90 (days).",
         )
     return days

@@ -26,7 +26,7 @@ from minions_evals_mcp.report.plain import printable
 
 SUITE = "suite"
 MOST_NAMED = 5
-ANEW = "take a whole copy of it, or say with --format what it is. Nothing of it was kept."
+ANEW = "Get a complete copy, or name the format with --format. Nothing was imported."
 
 
 def format_of(file: Path, name: str | None) -> Format | None:
@@ -41,8 +41,8 @@ def format_of(file: Path, name: str | None) -> Format | None:
     if form is None and not look.is_lines and file.stat().st_size > LONGEST and not obj(look.first).keys() & set(ROOTS):
         size = file.stat().st_size // 1_000_000
         raise BadInputError(
-            f"{file} looks like no format that is read, and its {size} MB are too many for a suite in one document.",
-            remedy="Say with --format what it is (docs/reference/log-formats.md); a suite of any size is read as JSON lines (.jsonl).",
+            f"the format of {file} is not recognized, and {size} MB is too large for a suite in one document.",
+            remedy="Name the format with --format (docs/reference/log-formats.md). A suite of any size can be read as JSON lines (.jsonl).",
         )
     if form is None and not is_suite(look, head_of(file).decode("utf-8", "ignore")):
         raise refusal(look)
@@ -60,8 +60,8 @@ def members(folder: Path) -> tuple[list[Path], list[Path]]:
         (known if _is_known(file) else others).append(file)
     if not known:
         raise BadInputError(
-            f"{folder} holds {len(files)} files, and none of them is a suite or of a known format.",
-            remedy=f"Name a file to hear what was found in it. Known formats: {', '.join(BY_NAME)} (docs/reference/log-formats.md).",
+            f"{folder} holds {len(files)} files, but no suite and no known format.",
+            remedy=f"Name one file to see what was detected in it. Known formats: {', '.join(BY_NAME)} (docs/reference/log-formats.md).",
         )
     return known, others
 
@@ -90,7 +90,7 @@ T = TypeVar("T", bound=BadInputError)
 
 def _read_as(form: Format, error: T) -> T:
     """The refusal, whose remedy says what the file was taken for."""
-    error.remedy_text = f"It was read as {form.title}; {error.remedy_text or ANEW}"
+    error.remedy_text = f"It was read as {form.title}. {error.remedy_text or ANEW}"
     return error
 
 
@@ -104,10 +104,10 @@ def import_summary(taken: Taken, store: Path | None) -> str:
         f"  {taken.form.title}: {counted.samples} samples, {counted.outputs} outputs, {counted.scores.total()} foreign scores"
     ]
     if counted.scores:
-        lines.append(f"  foreign: {named_scores}; they gate nothing until judged here")
+        lines.append(f"  foreign: {named_scores}; gates ignore them until they are judged here")
     if counted.unread:
         checks = ", ".join(printable(name, 40) for name, _ in counted.unread.most_common(MOST_NAMED))
-        lines.append(f"  checks that mean nothing here: {checks}; their cases are drafts (tag unread-checks)")
+        lines.append(f"  checks with no equivalent here: {checks}; their cases are drafts (tag unread-checks)")
     lines += [*_next_commands(taken, store), *_judging(counted), *_left_out(counted)]
     return "\n".join(lines) + "\n"
 
@@ -145,7 +145,7 @@ def explanation(file: Path, name: str | None) -> str:
     if counted.beside:
         beside = ", ".join(f"{printable(key, 40)} ({number})" for key, number in counted.beside.most_common(20))
         lines.append(f"  not interpreted, kept under extra: {beside}")
-    lines += [f"  not taken: {field} ({why})" for field, why in NOT_TAKEN.get(form.name, {}).items()]
+    lines += [f"  not imported: {field} ({why})" for field, why in NOT_TAKEN.get(form.name, {}).items()]
     return "\n".join(lines) + "\n"
 
 
@@ -154,7 +154,7 @@ def _judging(counted: Counted) -> Iterator[str]:
     for how in sorted(counted.checks):
         yield f"  check: {printable(how, 120)}, {counted.checks[how]} samples"
     if counted.errors:
-        yield f"  errors: {counted.errors} samples ended in an error there; they are not judged"
+        yield f"  errors: {counted.errors} samples ended in an error in the source and are not judged"
 
 
 def _left_out(counted: Counted) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _next_commands(taken: Taken, store: Path | None) -> Iterator[str]:
     kept_there = "" if store is None else f" --db {shlex.quote(str(store))}"
     trials = f" --trials {taken.counted.trials}" if taken.counted.trials > 1 else ""
     if not taken.benchmarks:
-        yield from (f"  its version: {version}; `promote` makes cases of runs" for version in taken.versions)
+        yield from (f"  its version: {version}; `promote` turns runs into cases" for version in taken.versions)
     for benchmark in taken.benchmarks:
         run = f"minions-evals run-benchmark {benchmark}"
         yield from (

@@ -32,7 +32,7 @@ def filled(pairs: Sequence[str], option: str) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not (name and equals and value):
-            raise BadInputError(f"{option} {pair}: it has the form FIELD=….", remedy="--help shows examples.")
+            raise BadInputError(f"{option} {pair}: expected FIELD=….", remedy="--help shows examples.")
         if name in fixed:
             raise BadInputError(f"{option} {name}: duplicate field.", remedy="Fill each field once.")
         fixed[name] = value
@@ -48,11 +48,11 @@ class RowImport:
 
     def __post_init__(self) -> None:
         if self.into is not None and self.mapping.kind != "test-case":
-            raise BadInputError("a benchmark is made of test cases.", remedy="Leave --into out.")
+            raise BadInputError("only test cases can be added to a benchmark.", remedy="Leave --into out.")
         try:
             _ID.validate_python(self.into)
         except ValidationError:
-            raise BadInputError(f"--into {self.into}: this is no id.", remedy=f"Ids match {ID_PATTERN}.") from None
+            raise BadInputError(f"--into {self.into}: not a valid id.", remedy=f"Ids match {ID_PATTERN}.") from None
 
     async def take(self, engine: Engine, file: Path) -> tuple[Saved, WentOn]:
         """Takes the rows of one file in, in one transaction; or, naming the row that does not fit, none of them."""
@@ -98,7 +98,7 @@ async def _benchmark(engine: Engine, ident: str) -> Record[Benchmark] | str:
         return ident
     benchmark = of_type(record, Benchmark)
     if benchmark is None:
-        raise BadInputError(f"{ident} is a {record.type}, no benchmark.", remedy="Name another with --into.")
+        raise BadInputError(f"{ident} is a {record.type}, not a benchmark.", remedy="Name another with --into.")
     return benchmark
 
 

@@ -113,7 +113,7 @@ async def _card(source: str, request: CardOptions) -> tuple[str, ScoreCard, list
     table = read_table(Path(source))
     if isinstance(table, CustomScore):
         if request.chosen:
-            raise BadInputError(f"{source} holds a score and no columns.", remedy="Leave --columns out.")
+            raise BadInputError(f"{source} has a score and no columns.", remedy="Leave --columns out.")
         return source, custom_card(table), []
     return source, *await _scored(_each(table), request)
 

@@ -55,7 +55,7 @@ async def seal(
 
 async def _unseal(engine: Engine, benchmark: str, reason: str, speaker: str, common: Common) -> int:
     if is_blank(reason):
-        raise BadInputError("--unseal says why.", remedy=f'minions-evals seal {benchmark} --unseal "REASON"')
+        raise BadInputError("--unseal needs a reason.", remedy=f'minions-evals seal {benchmark} --unseal "REASON"')
     ended = await operation.end(engine, benchmark, reason, by=speaker)
     return reply(common, ended, [f"{ended.cases} cases of {ended.benchmark_id} are open again: {reason}"])
 
@@ -68,13 +68,13 @@ async def _list(engine: Engine, common: Common) -> int:
         return 0
     for wire in listed:
         state = f"unsealed by {wire['endedBy']}: {wire['reason']}" if wire["endedAt"] else _left(wire)
-        tell(f"{wire['benchmarkId']}: {wire['cases']} cases, {wire['exposures']} verdicts told; {state}\n")
+        tell(f"{wire['benchmarkId']}: {wire['cases']} cases, {wire['exposures']} verdicts returned; {state}\n")
     if not listed:
-        tell(as_typed("nothing is sealed: `minions-evals seal BENCHMARK --share 0.3` seals a part\n"))
+        tell(as_typed("no sealed benchmark. `minions-evals seal BENCHMARK --share 0.3` seals a part of one\n"))
     return 0
 
 
 def _left(wire: dict[str, JsonValue]) -> str:
     budget = wire["budget"]
     assert isinstance(budget, dict)
-    return f"the next is attempt {budget['attempt']}, at p <= {budget['level']:.3g}; {budget['left']:.3g} of the error is left"
+    return f"the next is attempt {budget['attempt']}, at p <= {budget['level']:.3g}; {budget['left']:.3g} of the error budget is left"

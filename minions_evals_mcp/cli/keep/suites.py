@@ -97,7 +97,7 @@ async def import_(
         return sum(_explain_all(file, format, common) for file in files) and 1
     if as_ is None:
         if map or set or into:
-            raise BadInputError("--map, --set and --into are for rows.", remedy="Say what they are: --as test-case.")
+            raise BadInputError("--map, --set and --into are for rows.", remedy="Name the record type: --as test-case.")
         return await _import_files(files, format, common)
     if format is not None:
         raise BadInputError("--format is for logs and suites, --as for rows.", remedy="Give one of them.")
@@ -197,8 +197,11 @@ def _lines(file: Path, saved: Saved, went_on: WentOn) -> str:
     lines = [
         f"{file}: {saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged",
         *(f"  {printable(note, 400)}" for note in saved.notes),
-        *(as_typed(f"  what waited for it is judged: minions-evals runs {run_id}") for run_id in went_on.run_ids),
-        *(f"  an output waits on: {printable(why, 400)}" for why in went_on.left),
+        *(
+            as_typed(f"  outputs that waited for it are judged now: minions-evals runs {run_id}")
+            for run_id in went_on.run_ids
+        ),
+        *(f"  an output still waits: {printable(why, 400)}" for why in went_on.left),
     ]
     return "\n".join(lines) + "\n"
 
@@ -242,7 +245,7 @@ async def export(
     """
     if format is not None or id is not None or out is not None:
         if format is None or id is None or out is None or type is not None:
-            raise BadInputError("a run is written with its id, --format and --out.", remedy="--help shows the form.")
+            raise BadInputError("exporting a run needs its id, --format and --out.", remedy="--help shows the form.")
         return await export_log(id, format, out, common)
     kinds = [_known(type)] if type else list(TYPES)
     leaky = 0
@@ -259,7 +262,7 @@ async def export(
         held = "1 record held" if leaky == 1 else f"{leaky} records held"
         tell(
             as_typed(
-                f"{held} a secret of yours, written here as [secret DIGEST]; minions-evals db check says where.\n"
+                f"{held} one of your secrets, shown here as [secret DIGEST]. minions-evals db check lists the places.\n"
             ),
             aside=True,
         )
@@ -270,7 +273,7 @@ def _known(kind: str) -> str:
     if kind not in TYPES:
         near = get_close_matches(kind, TYPES, 1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise UnsupportedError(f"there is no type {kind!r}{hint}", remedy=f"Types are {', '.join(sorted(TYPES))}.")
+        raise UnsupportedError(f"unknown record type {kind!r}{hint}", remedy=f"Types are {', '.join(sorted(TYPES))}.")
     return kind
 
 
@@ -299,7 +302,7 @@ async def list_(type: str, /, *, limit: Limit = 50, after: Cursor = 0, common: C
     return reply(
         common,
         {"records": [record.wire() for _, record in shown], "nextCursor": shown[-1][0] if more else None},
-        lines or [as_typed(f"no {kind} records; `minions-evals import FILE` brings some")],
+        lines or [as_typed(f"no {kind} records yet. `minions-evals import FILE` adds some")],
     )
 
 
@@ -365,7 +368,7 @@ async def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002
         common,
         record.wire(),
         [
-            f"{record.type} {record.id} is hidden, not erased; importing it again brings it back",
+            f"{record.type} {record.id} is hidden, not erased. Import it again to restore it",
             f"To erase its content: minions-evals forget --record {record.id}",
         ],
     )

@@ -61,7 +61,7 @@ async def classify(
         async for failure in operation.analysed(engine, failed, by):
             reply(common, failure.wire(), _lines(failure))
     if not failed and not common.json:
-        tell("no run of it failed\n")
+        tell("none of its runs failed\n")
     return 0
 
 
@@ -81,8 +81,8 @@ def _causes_told(causes: Sequence[Cause]) -> str:
 
 def _cost(estimate: ClassifyEstimate) -> str:
     if not estimate.model_calls:
-        return f"{estimate.failures} failures, no model call: it costs nothing"
-    cost = "what it costs is not known" if estimate.cost_usd is None else f"at most ${estimate.cost_usd:.4f}"
+        return f"{estimate.failures} failures, no model calls, no cost"
+    cost = "unknown cost" if estimate.cost_usd is None else f"at most ${estimate.cost_usd:.4f}"
     return f"{estimate.failures} failures, {estimate.model_calls} calls of {estimate.model}: {cost}"
 
 
@@ -94,5 +94,5 @@ def _lines(failure: Record[EvalFailure]) -> list[str]:
         f"  {printable(fields.description, 400)}",
         f"  root cause: {printable(fields.root_cause, 400)}",
         *(f"  - {printable(signal, 160)}" for signal in fields.signals),
-        *([f"  beside that: {printable(model_sentence(fields.model_cause), 600)}"] if fields.model_cause else []),
+        *([f"  also: {printable(model_sentence(fields.model_cause), 600)}"] if fields.model_cause else []),
     ]

@@ -9,14 +9,14 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.domain.conversations import spoken
-from minions_evals_mcp.operations.operator.show_conversations import Answer, Held, run
+from minions_evals_mcp.operations.operator.show_conversations import Answer, ConversationHeld, run
 from minions_evals_mcp.report.chat import chat_lines
 from minions_evals_mcp.report.plain import printable
 
 WIDE = 110
 ENDED = {
-    "": "not ended yet", "script": "the script has no more to say", "user": "the user left", "max-turns": "the turns are used up",
-    "ends": "its stop rule", "timed-out": "the agent took too long", "recorded": "recorded",
+    "": "not ended yet", "script": "the script ended", "user": "the user left", "max-turns": "the turn limit was reached",
+    "ends": "the stop rule matched", "timed-out": "the agent timed out", "recorded": "recorded",
 }  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def _lines(answer: Answer, limit: int) -> Iterator[str]:
         yield f"and {more} more conversations"
 
 
-def _held(held: Held) -> Iterator[str]:
+def _held(held: ConversationHeld) -> Iterator[str]:
     trial = f" trial {held.trial}" if held.trial > 1 else ""
     attempt = f", attempt {held.attempt}" if held.attempt > 1 else ""
     place = f"{held.position}.{held.trial}"

@@ -170,8 +170,8 @@ async def accept(
     """
     if id == "latest":
         raise BadInputError(
-            "latest may be a test case or a run: what is accepted is named.",
-            remedy="`minions-evals runs` lists the runs, `minions-evals list test-case` the test cases.",
+            "`latest` is ambiguous here: it can be a test case or a run.",
+            remedy="Name an id. `minions-evals runs` lists the runs, `minions-evals list test-case` the test cases.",
         )
     async with session(common) as engine:
         ident = await whole_id(engine, id, "test-case", "test-run", "benchmark-run")
@@ -180,9 +180,7 @@ async def accept(
             return await _accept_run(engine, run, output, by, common)
         case_id, run_id = await _meant(engine, ident)
         summary = await update_expected_output(engine, case_id, output, test_run_id=run_id, by=by)
-    return reply(
-        common, summary, [f"{summary.id} expects from now on: {printable(summary.expected_output or '', 400)}"]
-    )
+    return reply(common, summary, [f"{summary.id} now expects: {printable(summary.expected_output or '', 400)}"])
 
 
 async def _benchmark_run(engine: Engine, ident: str) -> str | None:
@@ -199,12 +197,12 @@ async def _benchmark_run(engine: Engine, ident: str) -> str | None:
 
 async def _accept_run(engine: Engine, ident: str, output: str | None, by: str, common: Common) -> int:
     if output is not None:
-        raise BadInputError(f"{ident} is a benchmark's run.", remedy="Name a test case where you give --output.")
+        raise BadInputError(f"{ident} is a benchmark's run.", remedy="--output needs a test case.")
     run = await accept_run(engine, ident, by=by)
     return reply(
         common,
         {"id": run.id, "benchmarkId": run.fields.benchmark_id, "acceptedBy": by},
-        [f"{run.fields.benchmark_id}: later runs are measured against {run.id} ({run.title})"],
+        [f"{run.fields.benchmark_id}: later runs are compared with {run.id} ({run.title})"],
     )
 
 

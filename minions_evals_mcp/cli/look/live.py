@@ -92,7 +92,7 @@ def _show(page: Production, only: ProductionFilter, common: Common, *, once: boo
 def _lines(page: Production, only: ProductionFilter, *, once: bool) -> list[str]:
     if not page.ever:
         return [
-            "No production trace was judged yet. Next: minions-eval-agent run --otlp 127.0.0.1:4318 --otlp-rubric RUBRIC"
+            "No production trace has been judged yet. Next: minions-eval-agent run --otlp 127.0.0.1:4318 --otlp-rubric RUBRIC"
         ]
     lines = [f"Last {only.hours} {'hour' if only.hours == 1 else 'hours'}: {_counts_words(page.counts)}"]
     lines += [f"  {_series_words(series)}" for series in page.series]

@@ -48,7 +48,7 @@ def _text(text: str | None) -> str | None:
     try:
         return bounded_files.read_text(Path(text)).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"--corrected {text}: {error}.", remedy="Give a text file in UTF-8.") from None
+        raise BadInputError(f"--corrected {text}: {error}.", remedy="Name a UTF-8 text file.") from None
 
 
 def _lines(promoted: operation.Promoted, failure: str) -> list[str]:
@@ -61,9 +61,9 @@ def _lines(promoted: operation.Promoted, failure: str) -> list[str]:
         f"  checks: {checks}",
     ]
     if promoted.status == "draft":
-        lines.append("  the output fails them; what is right nobody has said yet, so the case is not run. Say it:")
+        lines.append("  The output fails them. The case has no correct answer yet, so it is not run. Add one:")
         lines.append(as_typed(f"  minions-evals promote {failure} --corrected TEXT"))
     else:
-        lines.append("  the output fails them, the corrected one passes")
+        lines.append("  The output fails them, the corrected output passes")
         lines.append(as_typed(f"  Next: minions-evals run-test-case {promoted.test_case_id}"))
     return lines

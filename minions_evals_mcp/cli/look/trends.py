@@ -73,11 +73,11 @@ def _change_lines(seen: WhatChanged) -> list[str]:
     )
     head = f"{seen.benchmark_id}: {runs}, {changes} of level, {flaky}"
     costs = [level.cost_usd for level in seen.levels if level.cost_usd is not None]
-    outputs = f"outputs cost {sum(costs):.4f} USD" if costs else "what the outputs cost is not known"
+    outputs = f"outputs cost {sum(costs):.4f} USD" if costs else "unknown output cost"
     return [
         head,
         *(f"  {printable(sentence, 400)}" for sentence in seen.sentences),
-        f"  {outputs}; the runs themselves spent {seen.spent_usd:.4f} USD",
+        f"  {outputs}; the runs spent {seen.spent_usd:.4f} USD",
     ]
 
 
@@ -102,7 +102,7 @@ def _lines(shown: TrendSummary) -> list[str]:
     if shown.consecutive_degrading:
         lines.append(f"  degrading {shown.consecutive_degrading} runs in a row")
     if shown.earlier_series:
-        lines.append(f"  {shown.earlier_series} earlier series: rubric, judge, scorer or cases were changed since")
+        lines.append(f"  {shown.earlier_series} earlier series: the rubric, judge, scorer or cases have changed since")
     return [*lines, *(_row(point) for point in shown.points)]
 
 

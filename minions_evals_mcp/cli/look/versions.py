@@ -45,7 +45,7 @@ async def versions(id: str, other: str | None = None, /, *, common: Common = DEF
         say({"from": before, "to": after, "diff": list(lines)})
         return 0
     write = tell if other is None else sys.stdout.write  # a line of a prompt stands as it is
-    for line in lines or ["the two versions say the same"]:
+    for line in lines or ["the two versions have the same text"]:
         write(f"{printable(line, 500)}\n")
     return 0
 
@@ -104,7 +104,7 @@ async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int
         command = f"compare {wordings.benchmark_id} --from {current} --to {newest} --target {model or 'PROVIDER:MODEL'}"
         if model is None:
             tell(
-                "The config's own code answers under eval only; to compare the versions, name a model that answers both.\n"
+                "The config's own code runs under `eval` only. To compare the versions, name a model that answers for both.\n"
             )
         tell(f"{next_line(command, common.db)}\n")
     return 0

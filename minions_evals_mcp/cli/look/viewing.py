@@ -57,11 +57,11 @@ def view(
         if http is None:
             if allowed_hosts or behind_tls:
                 option = "--allowed-host" if allowed_hosts else "--behind-tls"
-                raise BadInputError(f"{option} is about the page for a team.", remedy="Give --http HOST:PORT with it.")
+                raise BadInputError(f"{option} applies to the team page only.", remedy="Give --http HOST:PORT with it.")
             return run(partial(_view, port, browser, by, common))
         if port is not None or by:
             option = "--port" if port is not None else "--by"
-            other = "--http names the port" if port is not None else "with --http each person signs in"
+            other = "--http names the port" if port is not None else "with --http, each person signs in"
             raise BadInputError(f"{option}: {other}.", remedy=f"Leave {option} out.")
         address = page_address(http, allowed_hosts=allowed_hosts, behind_tls=behind_tls)
         return run(partial(_view_of_a_team, address, behind_tls, common))
@@ -72,7 +72,7 @@ def view(
 async def _view(port: int | None, browser: bool, by: str, common: Common) -> int:
     with listening(port) as socket:
         async with session(common, makes=common.db is None) as engine:
-            speaking = engine.speaking(await speaker_at(engine, by, needs="viewer"))
+            speaking = engine.speaking(await speaker_at(engine, by))
             await serve(speaking, socket, browse=browser, opened=partial(_opened, as_json=common.json))
     return 0
 
@@ -89,7 +89,7 @@ def _opened(url: str, *, as_json: bool) -> None:
     if as_json:
         say({"url": url})
     else:
-        tell(f"{url}\nThe address holds the key to this page: keep it to yourself. Ctrl-C ends it.\n")
+        tell(f"{url}\nThe address contains the key to this page. Do not share it. Press Ctrl-C to stop.\n")
     sys.stdout.flush()
 
 
@@ -99,7 +99,7 @@ def _opened_to_a_team(address: NetworkAddress, people: int, *, behind_tls: bool,
     if as_json:
         say({"url": url, "listens": address.authority, "people": people})
     else:
-        tell(f"{url}\nPeople sign in with their tokens. It listens at {address.authority}. Ctrl-C ends it.\n")
+        tell(f"{url}\nPeople sign in with their tokens. Listening on {address.authority}. Press Ctrl-C to stop.\n")
         if not people:
             tell(as_typed("Nobody can sign in yet: minions-evals people add NAME --role editor\n"), aside=True)
     sys.stdout.flush()

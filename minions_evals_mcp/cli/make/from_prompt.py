@@ -65,7 +65,7 @@ def _lines(answer: operation.CasesShown, request: operation.Request) -> Iterator
         yield f"{len(answer.accepted)} of {len(request.accept)} drafts are active now"
         return
     if answer.packets:
-        yield f"{_number(len(answer.packets), 'passage')} to write of; --json shows them and how. Then pass --cases FILE."
+        yield f"{_number(len(answer.packets), 'passage')} to write cases for. --json shows them with instructions. Then pass --cases FILE."
         for packet in answer.packets:
             wanted = ", ".join(f"{count} {kind}" for kind, count in packet.wanted.items())
             yield printable(f"  {packet.passage_id}: {wanted}: {packet.text}", 120)
@@ -76,7 +76,7 @@ def _lines(answer: operation.CasesShown, request: operation.Request) -> Iterator
         f" before, {len(answer.refused)} refused"
     )
     if answer.unwritten:
-        why = answer.stopped or "the model wrote nothing that can be read"
+        why = answer.stopped or "the model's reply could not be read"
         yield printable(f"{_number(answer.unwritten, 'passage')} without cases: {why}", 300)
     for draft in answer.drafts[:SHOWN]:
         decided = "" if draft.status == "draft" else f"  ({draft.status}, left as it is)"
@@ -84,7 +84,7 @@ def _lines(answer: operation.CasesShown, request: operation.Request) -> Iterator
         checks = ", ".join(str(check["type"]) for check in draft.assertions) or "likeness to the expected answer"
         yield printable(f"    {checks}: {_audited(draft)}", 200)
     yield from (printable(f"  case {one.number} refused: {one.why}", 200) for one in answer.refused[:SHOWN])
-    yield from (printable(f"  case {one.number} asks what {one.of} asks", 140) for one in answer.repeated[:SHOWN])
+    yield from (printable(f"  case {one.number} duplicates {one.of}", 140) for one in answer.repeated[:SHOWN])
     if waiting:
         yield as_typed(f"Next: minions-evals suite from-prompt --accept {waiting[0].test_case_id}")
 
@@ -99,7 +99,7 @@ def _audited(draft: operation.DraftShown) -> str:
         return f"not audited: {draft.not_audited} decides"
     if draft.findings:
         return f"audit: {', '.join(FINDINGS.get(one, one) for one in draft.findings)}"
-    return "no wrong answer that was tried passes"
+    return "no tried wrong answer passes"
 
 
 def _number(count: int, noun: str) -> str:

@@ -53,11 +53,11 @@ def _lines(answer: operation.TracesShown, request: operation.Request) -> Iterato
         yield f"{len(answer.accepted)} of {len(request.accept)} drafts are active now"
         return
     if answer.packets:
-        yield f"{len(answer.packets)} traces to read; --json shows them. Then pass --notes FILE."
+        yield f"{len(answer.packets)} traces to read. --json shows them. Then pass --notes FILE."
         yield from (printable(f"  {packet.trace_id}: {packet.asked}", 120) for packet in answer.packets)
         return
     yield from _kinds(answer)
-    unchecked = f"; {_number(answer.unchecked, 'kind')} without a check that fits" if answer.unchecked else ""
+    unchecked = f"; {_number(answer.unchecked, 'kind')} without a suitable check" if answer.unchecked else ""
     waiting = [draft for draft in answer.drafts if draft.status == "draft"]
     yield f"{_number(len(waiting), 'draft')} saved{unchecked}"
     for draft in answer.drafts[:SHOWN]:

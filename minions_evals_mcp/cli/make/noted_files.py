@@ -28,4 +28,4 @@ def read_text(path: Path, option: str) -> str:
     try:
         return bounded_files.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{option} {path}: {error}.", remedy="Give a file in UTF-8.") from None
+        raise BadInputError(f"{option} {path}: {error}.", remedy="Name a UTF-8 file.") from None

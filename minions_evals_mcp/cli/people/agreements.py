@@ -65,7 +65,7 @@ def _lines(shown: JudgesAgreement) -> Iterator[str]:
     for disagreement in shown.disagreements:
         yield from _apart(disagreement)
     if shown.more_disagreements:
-        yield f"  and {shown.more_disagreements} more: --limit shows them"
+        yield f"  and {shown.more_disagreements} more (--limit shows them)"
 
 
 def _user_check(check: UserCheckAgreement) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _licence(licence: JudgeLicence) -> str:
     verdict = {
         "qualified": "can be trusted",
         "unqualified": "cannot be trusted",
-        "unknown": "it is not known whether to trust it",
+        "unknown": "not enough labels to know whether to trust it",
     }
     ceiling = "" if licence.ceiling is None else f"; people among themselves: alpha {licence.ceiling:.2f}"
     return (
@@ -99,9 +99,7 @@ def _figures(agreed: Agreed) -> str:
     raw = f"{100 * agreed.agreed:.0f} % of {agreed.judgments} judgments (95 %: {100 * low:.0f}–{100 * high:.0f} %)"
     low, high = agreed.kappa_interval
     if agreed.kappa is None:
-        return (
-            f"{raw}, kappa cannot be told (95 %: {low:.2f} to {high:.2f}): both gave one and the same score throughout"
-        )
+        return f"{raw}, kappa is undefined (95 %: {low:.2f} to {high:.2f}): both always gave the same score"
     return f"{raw}, kappa {agreed.kappa:.2f} (95 %: {low:.2f} to {high:.2f})"
 
 

@@ -31,5 +31,5 @@ async def assign(run_id: str, /, *, given: GivenOptions, common: Common = DEFAUL
     lines = [
         f"{printable(name, 128)}: {number} output{'s' * (number != 1)}" for name, number in assigned.outputs.items()
     ]
-    shown = as_typed("Each judges theirs: minions-evals judge --by NAME")
-    return reply(common, assigned, [*lines, shown] if lines else ["What waits of this run is anybody's to judge."])
+    shown = as_typed("Each person judges their share: minions-evals judge --by NAME")
+    return reply(common, assigned, [*lines, shown] if lines else ["Anybody may judge the waiting outputs of this run."])

@@ -61,7 +61,7 @@ async def check(
 async def _estimate(request: Request, common: Common) -> int:
     async with session(common) as engine:
         priced = await estimate(engine, await with_whole_ids(engine, request))
-    cost = "its price is not known" if priced.cost_usd is None else f"at most ${priced.cost_usd:g}"
+    cost = "price unknown" if priced.cost_usd is None else f"at most ${priced.cost_usd:g}"
     return reply(
         common,
         priced,
@@ -75,9 +75,9 @@ def _handed_in(shown: Answer) -> Iterator[str]:
         yield f"{printable(criterion.criterion_id, 80)}:"
         yield from (line for result in criterion.results for line in _result(criterion, result))
     if shown.errors:
-        yield f"{shown.errors} probes got no usable reply; the same command asks them again"
+        yield f"{shown.errors} probes got no usable reply. The same command retries them"
     if shown.stopped:
-        yield f"stopped: {printable(shown.stopped, 200)}; the same command goes on"
+        yield f"stopped: {printable(shown.stopped, 200)}. The same command resumes"
 
 
 def _result(criterion: CriterionCheck, result: ProbeResult) -> Iterator[str]:
@@ -86,4 +86,4 @@ def _result(criterion: CriterionCheck, result: ProbeResult) -> Iterator[str]:
     wrong = [line for line in criterion.lines if line.wrong and line.probe == result.probe]
     for line in wrong[:SHOWN]:
         yield f"      {line.subject}: {printable(line.text, 100)}"
-        yield f"        it said: {printable(line.rationale, 160)}"
+        yield f"        rationale: {printable(line.rationale, 160)}"

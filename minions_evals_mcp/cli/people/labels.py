@@ -99,20 +99,20 @@ async def _promise(ident: str, max_error: float, common: Common) -> int:
 async def _import(ident: str, file: Path, common: Common) -> int:
     labels = labels_in(file)
     async with session(common) as engine:
-        speaking = engine.speaking(await speaker_at(engine, needs="judge"))
+        speaking = engine.speaking(await speaker_at(engine))
         ident = await whole_id(engine, ident, *JUDGED)
         imported = await import_labels(speaking, ident, labels, triggered_by="command-line")
     whose = (
         ""
         if imported.count_as_peoples
-        else f". They are not people's: no person imported them. To be one, {AS_A_PERSON}"
+        else f". They do not count as human labels, because no identified person imported them. To identify yourself, {AS_A_PERSON}"
     )
     return reply(
         common,
         imported,
         [
-            f"{imported.labels} labels of {imported.outputs} outputs of the run {imported.judged_run_id} were taken in{whose}",
-            as_typed(f"Whether its judge can be trusted: minions-evals agreement {ident}"),
+            f"{imported.labels} labels of {imported.outputs} outputs of the run {imported.judged_run_id} were imported{whose}",
+            as_typed(f"To see whether its judge can be trusted: minions-evals agreement {ident}"),
         ],
     )
 

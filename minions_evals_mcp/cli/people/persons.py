@@ -32,7 +32,7 @@ async def add(name: str, /, *, role: Role | None = None, common: Common = DEFAUL
     else:
         tell(f"{token}\n")
         tell(
-            f"{printable(name.strip(), 128)} speaks with this token. It is shown this once; keep it from agents.\n",
+            f"{printable(name.strip(), 128)} signs in with this token. It is shown only once. Keep it away from agents.\n",
             aside=True,
         )
     return 0
@@ -53,7 +53,7 @@ async def role_(name: str, role: Role, /, *, common: Common = DEFAULTS) -> int:
     async with session(common) as engine:
         former = await persons.change_role(engine, name, role)
     said = (
-        f"{printable(name, 128)} is {_a(role)} now."
+        f"{printable(name, 128)} is now {_a(role)}."
         if former != role
         else f"{printable(name, 128)} was {_a(role)} already."
     )
@@ -76,7 +76,7 @@ async def remove(name: str, /, *, common: Common = DEFAULTS) -> int:
     """
     async with session(common) as engine:
         await persons.remove_person(engine, name)
-    return reply(common, {"removed": name}, [f"{printable(name, 128)} is removed; what they said stays theirs."])
+    return reply(common, {"removed": name}, [f"{printable(name, 128)} is removed. Their judgments keep their name."])
 
 
 async def list_(*, common: Common = DEFAULTS) -> int:
@@ -95,7 +95,7 @@ async def list_(*, common: Common = DEFAULTS) -> int:
                 for person in known
             ]
         },
-        lines or [as_typed("nobody is known as a person yet: minions-evals people add NAME")],
+        lines or [as_typed("no people yet. Add one: minions-evals people add NAME")],
     )
 
 

@@ -61,17 +61,15 @@ def judge(run_id: str | None = None, /, *, by: str = "", common: Common = DEFAUL
     try:
         return _session(run_id, speaker, common)
     except KeyboardInterrupt:
-        sys.stdout.write(
-            as_typed("\nWhat you handed in is kept. The rest waits: minions-evals judge goes on with it.\n")
-        )
+        sys.stdout.write(as_typed("\nYour submitted judgments are saved. Continue with: minions-evals judge\n"))
         return 0
 
 
 async def _speaker(by: str, common: Common) -> Speaker:
     if is_blank(by) and read_settings().person_token is None:
-        raise BadInputError("a judgment says who gave it.", remedy="minions-evals judge --by YOUR-NAME")
+        raise BadInputError("a judgment needs your name.", remedy="minions-evals judge --by YOUR-NAME")
     async with session(common) as engine:
-        return await person_at(engine, by, needs="judge")
+        return await person_at(engine, by)
 
 
 async def _next(run_id: str | None, after: str, common: Common, person: str | None = None) -> QueueLook:
@@ -117,7 +115,7 @@ def _saved(question: JudgeQuestion, judgments: Sequence[GivenJudgment], by: Spea
             run(partial(_hand_in, question, judgments, by, common))
         except EvalsError as error:
             sys.stdout.write(f"\nNot saved: {printable(rendered(error.text), 500)}\n")
-            if not isinstance(error, BusyError) or _typed("Enter tries again, q lets it go: ") == "q":
+            if not isinstance(error, BusyError) or _typed("Press Enter to try again, q to discard it: ") == "q":
                 return False
         else:
             return True
@@ -131,9 +129,9 @@ async def _hand_in(question: JudgeQuestion, judgments: Sequence[GivenJudgment], 
 def _close(question: QueueLook, judged: int, skipped: int) -> None:
     closing = [f"{judged} handed in."] if judged else []
     if question.question is not None or skipped:
-        closing.append(as_typed("The rest waits: minions-evals judge goes on with it."))
+        closing.append(as_typed("Continue with: minions-evals judge"))
     else:
-        closing.append("Nothing more can be judged here:" if question.unasked else "Nothing more waits for a person.")
+        closing.append("Nothing more can be judged here:" if question.unasked else "No more outputs wait for a person.")
     lines = [
         " ".join(closing),
         *(as_typed(f"  {number} {UNASKED[reason]}") for reason, number in question.unasked.items()),
@@ -169,7 +167,7 @@ class _Asking:
         if self.given:
             self.given.pop()
         else:
-            sys.stdout.write("This is the first criterion; what was handed in before is never changed.\n")
+            sys.stdout.write("This is the first criterion. Submitted judgments cannot be changed.\n")
 
     def _criterion(self) -> Word | None:
         """Asks for the next criterion's score and reason; a word where the person typed one."""
@@ -185,7 +183,7 @@ class _Asking:
         if reason in WORDS:
             return None if reason == "u" else WORDS[reason]
         if is_blank(reason):
-            sys.stdout.write("A score needs its reason.\n")
+            sys.stdout.write("A score needs a reason.\n")
             return None
         if weak := weakness(reason):
             sys.stdout.write(f"{weak}\n")
@@ -198,7 +196,7 @@ class _Asking:
             f"{printable(criterion.fields.name, 40)} {judgment.score:g}"
             for criterion, judgment in zip(self.question.criteria, self.given, strict=True)
         )
-        typed = _typed(f"{scores}. Enter hands it in, u goes back: ")
+        typed = _typed(f"{scores}. Press Enter to submit, u to go back: ")
         return "hand-in" if not typed else WORDS.get(typed)
 
 
@@ -207,11 +205,11 @@ def _score(criterion: Criterion, typed: str) -> float | None:
     try:
         judgment = GivenJudgment.model_validate({"criterionId": criterion.id, "score": float(typed), "rationale": "-"})
     except (ValueError, ValidationError):
-        sys.stdout.write(f"{printable(typed, 60)!r} is no number.\n")
+        sys.stdout.write(f"{printable(typed, 60)!r} is not a number.\n")
         return None
     if fields.min_score <= judgment.score <= fields.max_score:
         return judgment.score
-    sys.stdout.write(f"{judgment.score:g} lies outside {fields.min_score:g} to {fields.max_score:g}.\n")
+    sys.stdout.write(f"{judgment.score:g} is outside {fields.min_score:g} to {fields.max_score:g}.\n")
     return None
 
 
@@ -240,7 +238,7 @@ def _text(value: JsonValue, limit: int | None) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
     if limit is None or len(text) <= limit:
         return revealed(text)
-    return f"{revealed(text[:limit])}\n… {len(text) - limit} more characters: m shows them"
+    return f"{revealed(text[:limit])}\n… {len(text) - limit} more characters (m shows them)"
 
 
 def _question_lines(criterion: Criterion, number: int, of: int) -> Iterator[str]:

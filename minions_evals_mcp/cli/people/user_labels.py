@@ -40,7 +40,7 @@ async def label_user(
     """
     request = given.request(Request, run_id=run_id)
     async with session(common, judge_model=judge_model) as engine:
-        speaking = engine.speaking(await person_at(engine, by, needs="judge"))
+        speaking = engine.speaking(await person_at(engine, by))
         with progress_line(common, engine, takes_key=False) as progress:
             labelled = await run(speaking, request, progress=progress)
     return reply(common, labelled, _lines(labelled))
@@ -53,6 +53,6 @@ def _lines(labelled: Answer) -> list[str]:
     then = (
         "its verdicts stand"
         if judged == labelled.run_id
-        else as_typed(f"judged by people's words: minions-evals runs {judged}")
+        else as_typed(f"judged by people:  minions-evals runs {judged}")
     )
     return [f"{kept}: {then}", *([labelled.user_errors] if labelled.user_errors else [])]

@@ -39,14 +39,14 @@ def vet_consent(file: Path, named: NamedResources, *, yes: bool) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise BadInputError(
             f"{file} needs your consent: it {'; '.join(lines)}.",
-            remedy="Read the file, then add --yes (in CI, too).",
+            remedy="Read the file, then add --yes (also in CI).",
         )
     listed = "".join(f"  {line}\n" for line in lines)
-    sys.stderr.write(f"{file}\n{listed}with your rights. Agree, until this list changes? [y/N] ")
+    sys.stderr.write(f"{file}\n{listed}with your permissions. Agree until this list changes? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise BadInputError(
-            f"nobody agreed to what {file} names.", remedy="Edit the file, or name a --target of yours."
+            f"{file} needs consent, and nobody gave it.", remedy="Edit the file, or name a --target of yours."
         )
     keep_agreed(file, named)
 

@@ -57,6 +57,11 @@ class _How(Value):
     embedder: str | None
     trust_code: bool
 
+    @property
+    def asks_gate(self) -> bool:
+        """Whether an option decides when the command fails."""
+        return self.fail or self.fail_on_regression or self.min_pass_rate is not None
+
 
 def eval_(
     config: Annotated[Path | None, Parameter(name=["--config", "-c"])] = None,
@@ -91,7 +96,7 @@ def eval_(
 ) -> int:
     """Run a promptfoo config as it is: every prompt with every provider on every test, as a matrix of outputs.
 
-    What the config asks for and is not carried out is refused by name before anything runs. Every cell is kept: the
+    What the config asks for and is not supported is refused by name before anything runs. Every cell is kept: the
     same command resumes where it was stopped. An output is asked for once: what the same provider answered to the same
     prompt, variables and options comes from the cache.
     Exit 3 if an output could not be made, judged or chosen; with --fail, exit 1 if a test failed, 3 if one has no verdict.
@@ -124,7 +129,7 @@ def eval_(
         Write the results to a file, too: .json, .jsonl or .yaml as promptfoo does, the matrix as .html, .md or .csv, JUnit as
         .xml. Repeatable. Missing folders are made.
     allow_unsupported
-        List what is not carried out, and leave it out.
+        List what is not supported, and leave it out.
     fail
         Exit 1 if an output failed, or, where a test chooses among its outputs, the chosen one.
     cache
@@ -188,7 +193,7 @@ def eval_(
         )
         return run(partial(_eval, evaluation, how, limits, common))
     except KeyboardInterrupt:
-        tell("Interrupted: what was judged is kept; the same command goes on.\n", aside=True)
+        tell("Interrupted. Progress is saved. Run the same command to resume.\n", aside=True)
         return INTERRUPTED
 
 
@@ -199,7 +204,8 @@ def _config_here() -> Path:
         if config.is_file():
             return config
     raise BadInputError(
-        "no config is named, and no promptfooconfig.yaml is here.", remedy="Name one: minions-evals eval CONFIG"
+        "no config given, and there is no promptfooconfig.yaml in this folder.",
+        remedy="Name one: minions-evals eval CONFIG",
     )
 
 
@@ -208,9 +214,7 @@ async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: 
     for path in paths:
         if path.suffix.lower() not in WRITTEN:
             forms = f"Write to a file of {' or '.join(WRITTEN)}."
-            raise BadInputError(
-                f"unsupported output format {path.suffix or 'of a name without a suffix'}: {path}", remedy=forms
-            )
+            raise BadInputError(f"unsupported output format {path.suffix or '(no suffix)'}: {path}", remedy=forms)
     environment = {**named_variables(sorted(evaluation.variables)), **evaluation.given_variables}
     remember_named(environment)
     with redirect_stdout(sys.stderr):  # what the config's code prints is no part of the answer
@@ -225,7 +229,10 @@ async def _eval(evaluation: Evaluation, how: _How, limits: EvalOptions, common: 
         from minions_evals_mcp.report.matrix.matrices import show_matrix  # noqa: PLC0415  as above
 
         show_matrix(matrix, limit=how.limit, verbose=how.verbose, store=common.db, place=kept_in(common))
-    return _code(matrix, how, gates) or _whole_code(matrix, evaluation)
+    code = _code(matrix, how, gates) or _whole_code(matrix, evaluation)
+    if code == 0 and not how.asks_gate and evaluation.pass_rate is None and not sys.stdout.isatty():
+        _say_ungated(matrix)
+    return code
 
 
 async def _evaluated(
@@ -262,7 +269,7 @@ async def _say_cached(engine: Engine, matrix: Matrix, began: datetime) -> None:
     since = minute(max(job.updated_at for job in cached))
     newest = await get_job(engine, LATEST)
     also = "" if newest.id in idents else " `latest` is a newer run than these."
-    tell(f"Cached result from {since}: nothing was asked, nothing was re-run.{also} {anew}\n", aside=True)
+    tell(f"Cached result from {since}: nothing was re-run.{also} {anew}\n", aside=True)
 
 
 def _code(matrix: Matrix, how: _How, gates: list[ColumnGate] | None) -> int:
@@ -273,7 +280,7 @@ def _code(matrix: Matrix, how: _How, gates: list[ColumnGate] | None) -> int:
     total = len(matrix.rows)
     reasons = [f"{verdicts['failed']} of {total} tests failed"] if verdicts["failed"] else []
     if how.fail_on_regression and gates is None:
-        tell("There is no earlier evaluation of this config: nothing to compare with.\n", aside=True)
+        tell("No earlier evaluation of this config to compare with.\n", aside=True)
     limits = [] if how.min_pass_rate is None else pass_rate_gates(matrix, how.min_pass_rate)
     reasons += [words for gate, words in limits if gate == "failed"]
     reasons += [column_words(matrix, column) for column in gates or () if column.gate == "failed"]
@@ -289,6 +296,14 @@ def _code(matrix: Matrix, how: _How, gates: list[ColumnGate] | None) -> int:
         elif column.diff is None:
             tell(f"{column_words(matrix, column)}.\n", aside=True)
     return undecided(f"gate undecided: {'; '.join(open_gates)}" if open_gates else "")
+
+
+def _say_ungated(matrix: Matrix) -> None:
+    """Says in a pipe or a build that failed tests do not fail this command: they fail promptfoo's."""
+    failed = sum(cell.verdict == "failed" for row in matrix.rows if row.verdict == "failed" for cell in row.cells)
+    if failed:
+        total = sum(len(row.cells) for row in matrix.rows)
+        tell(f"{failed} of {total} outputs failed, and the exit code is 0. Add --fail to exit with 1.\n", aside=True)
 
 
 def _whole_code(matrix: Matrix, evaluation: Evaluation) -> int:
@@ -307,7 +322,7 @@ def _write(path: Path, matrix: Matrix, evaluation: Evaluation) -> None:
         path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise BadInputError(
-            f"{path} cannot be written: {error.strerror}.", remedy="Check the path and its rights."
+            f"{path} cannot be written: {error.strerror}.", remedy="Check the path and its permissions."
         ) from None
 
 

@@ -75,7 +75,7 @@ def _say_what_it_saw(summary: get_run.Summary) -> None:
         tell(f"{as_typed(part)}\n", aside=True)
     if summary.trend is not None and "slowFall" in summary.trend:
         tell(
-            f"warning: {summary.trend['slowFall']}; no single step is a regression, so no gate fails for it\n",
+            f"warning: {summary.trend['slowFall']}; no single step is a regression, so no gate fails\n",
             aside=True,
         )
 

@@ -64,8 +64,8 @@ async def run_(
     project = settings_here().project
     if project is None and not ids:
         raise BadInputError(
-            f"there is no {NAME} here or above, and no benchmark is named.",
-            remedy="`minions-evals init` writes one; or: minions-evals run BENCHMARK",
+            f"no {NAME} in this folder or above, and no benchmark named.",
+            remedy="Create one with `minions-evals init`, or name a benchmark: minions-evals run BENCHMARK",
         )
     if project is not None:
         options = replace(options, prompt_version=options.prompt_version or project.fields.prompt_version)
@@ -88,7 +88,7 @@ async def run_(
             named = named or benchmarks
         if options.settings.key is not None and len(named) > 1:
             raise BadInputError(
-                f"--key names one run, and {len(named)} would be begun: {', '.join(named)}.",
+                f"--key names one run, but this would start {len(named)}: {', '.join(named)}.",
                 remedy=f"Name one: minions-evals run {named[0]} --key {options.settings.key}",
             )
         run_one = partial(_run_one, engine, gates, choice, options, common, takes_key=len(named) == 1)
@@ -108,7 +108,7 @@ async def _taken_in(engine: Engine, project: Project) -> list[str]:
         taken += [arrival.record.id for arrival in arrivals if isinstance(arrival.record.fields, Benchmark)]
     if not taken:
         raise BadInputError(
-            f"{project.file}: its suites hold no benchmark.", remedy='Name files under `suites = ["evals.yaml"]`.'
+            f"{project.file}: its suites have no benchmark.", remedy='Name files under `suites = ["evals.yaml"]`.'
         )
     return taken
 

@@ -46,31 +46,30 @@ class RunOptions:
 
     settings: Settings = Settings()
     prompt_version: Annotated[str | None, Parameter(help=help_of(RUN_BENCHMARK, "prompt_version_ref"))] = None
-    judge_model: Annotated[str | None, Parameter(help="Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).")] = (
-        None
-    )
+    judge_model: Annotated[
+        str | None, Parameter(help="Judge model, as provider:model (MINIONS_EVALS_JUDGE_MODEL).")
+    ] = None
     target_config: Annotated[
-        Path | None, Parameter(help="A YAML file that says how your own application is called, as http: or command:.")
+        Path | None, Parameter(help="A YAML file that describes how to call your application, as http: or command:.")
     ] = None
     concurrency: Annotated[
         Positive | None, Parameter(help="Maximum number of cases run in parallel (MINIONS_EVALS_CONCURRENCY, else 16).")
     ] = None
     trust_code: Annotated[
         bool,
-        Parameter(
-            help="Run the code of assertions with the real interpreters, which can do whatever you can.", negative=""
-        ),
+        Parameter(help="Run assertion code with the real interpreters, with all your permissions.", negative=""),
     ] = False
     embedder: Annotated[
         str | None,
         Parameter(
-            help="Measures likeness: wordllama, semantic, openai:MODEL (MINIONS_EVALS_EMBEDDER, else wordllama)."
+            help="Embedder for similarity: wordllama, semantic, openai:MODEL (MINIONS_EVALS_EMBEDDER, else wordllama)."
         ),
     ] = None
     yes: Annotated[
         bool,
         Parameter(
-            help="Agree to what the file names: programs, code, addresses, variables, outside paths.", negative=""
+            help="Consent to everything the file names: programs, code, addresses, variables, outside paths.",
+            negative="",
         ),
     ] = False
 

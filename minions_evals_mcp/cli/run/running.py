@@ -131,7 +131,7 @@ async def run_benchmark(
 async def _place(
     engine: Engine, request: operation.Request, cluster: str | None
 ) -> AsyncGenerator[operation.Place | None]:
-    """Yields the place of a run that is not carried out in this process: that cluster."""
+    """Yields the place of a run that is not supported in this process: that cluster."""
     if cluster is None:
         yield None
         return

@@ -19,7 +19,7 @@ def say_complete(job: get_run.Job, began: datetime, common: Common) -> None:
     """Says of a run that was complete before the command began that nothing was done for it now."""
     if job.state == "completed" and job.updated_at < began and not common.json:
         tell(
-            f"The run under the key {job.key} is complete since {iso(job.updated_at)}: nothing was judged now.\n",
+            f"The run under the key {job.key} was completed at {iso(job.updated_at)}. Nothing was re-run.\n",
             aside=True,
         )
 

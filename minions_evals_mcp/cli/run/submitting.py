@@ -43,7 +43,7 @@ async def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, 
             remedy="minions-evals submit --help shows the form.",
         ) from None
     async with session(common) as engine:
-        speaking = engine.speaking(await speaker_at(engine, needs="judge"))
+        speaking = engine.speaking(await speaker_at(engine))
         job = await submit_judgments.run(speaking, submission)
         summary = await get_run.summary(engine, job.id)
     show_summary(summary, common)

@@ -28,7 +28,7 @@ class TargetFile(Value):
     @model_validator(mode="after")
     def _names_one(self) -> Self:
         if (self.http is None) == (self.command is None):
-            raise ValueError("it sets up `http: {url, …}` or `command: {run: […], …}`, one of them")
+            raise ValueError("it needs either `http: {url, …}` or `command: {run: […], …}`")
         return self
 
 

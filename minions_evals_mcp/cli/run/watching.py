@@ -48,10 +48,10 @@ def watch(
         The suite files.
     """
     if options.settings.key is not None:
-        raise BadInputError("every change is a run of its own.", remedy="Leave --key out.")
+        raise BadInputError("every change starts a new run.", remedy="Leave --key out.")
     for file in files:
         if not file.is_file():
-            raise BadInputError(f"{file} cannot be read: there is no such file.", remedy="Check the path.")
+            raise BadInputError(f"{file} cannot be read: no such file.", remedy="Check the path.")
     try:
         return run(partial(_watch, id, [file.absolute() for file in files], choice, options, common))
     except KeyboardInterrupt:
@@ -69,7 +69,7 @@ async def _watch(ident: str, files: Sequence[Path], choice: Choice, options: Run
             except EvalsError as error:
                 tell_error(error, as_json=common.json)
             if not common.json:
-                tell(f"watching {', '.join(file.name for file in files)}; Ctrl-C ends\n")
+                tell(f"watching {', '.join(file.name for file in files)}. Press Ctrl-C to stop\n")
             sys.stdout.flush()
     return 0
 

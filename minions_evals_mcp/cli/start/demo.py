@@ -46,8 +46,8 @@ async def demo(*, common: Common = DEFAULTS) -> int:
     from minions_evals_mcp.report.tables import show_demo  # noqa: PLC0415  rich is imported where a person looks
 
     if all(job is not None and job.state == "completed" for job in before):
-        tell("This store holds the demo already: shown is what was kept, nothing was judged again.\n")
+        tell("This store already has the demo. These are the saved results; nothing was re-run.\n")
     elif any(before):
-        tell("An earlier start of the demo was cut short: it went on from there, nothing was judged twice.\n")
+        tell("An earlier demo was interrupted. It resumed from there; nothing was judged twice.\n")
     show_demo(summaries, records=saved.new + saved.changed + saved.unchanged, db=str(db))
     return 0

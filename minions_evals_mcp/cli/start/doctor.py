@@ -12,7 +12,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_conf
 from minions_evals_mcp.cli.start.machine import MachineFinding, machine
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.default_store import user_store
-from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access, ModelProvider
+from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, ModelProvider, ProviderAccess
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.models.prices import price_known
@@ -87,7 +87,7 @@ def set_up(common: Common, settings: Settings) -> list[MachineFinding]:
         for name, (option, variable, in_file, shown) in values.items()
     )
     if project is None:
-        finding = MachineFinding("project", ok=None, said=f"no {NAME} here or above; {settings_line}")
+        finding = MachineFinding("project", ok=None, said=f"no {NAME} in this folder or above; {settings_line}")
     else:
         keys = f"; .env gives {', '.join(sorted(project.keys))}" if project.keys else ""
         left = f"; not read from .env: {', '.join(project.ignored)}" if project.ignored else ""
@@ -104,7 +104,11 @@ def _said_by(option: object, variable: str | None, in_file: object) -> str:
 
 
 def _sqlite() -> MachineFinding:
-    journal = "write-ahead log" if wal_is_safe() else "rollback journal, for its write-ahead log can lose pages"
+    journal = (
+        "write-ahead log"
+        if wal_is_safe()
+        else "rollback journal, because this version's write-ahead log can lose pages"
+    )
     return MachineFinding("SQLite", ok=True, said=f"{library_version()}, {journal}")
 
 
@@ -116,7 +120,7 @@ def _skills(common: Common, settings: Settings) -> MachineFinding:
         return MachineFinding("skills", ok=False, said=error.message_text, remedy=error.remedy_text)
     rule = skills.run_benchmark.parameters
     return MachineFinding(
-        "skills", ok=True, said=f"{folder}; a regression is a fall of more than {rule.drop_points:g} points"
+        "skills", ok=True, said=f"{folder}; a regression is a drop of more than {rule.drop_points:g} points"
     )
 
 
@@ -126,8 +130,8 @@ async def _store(path: Path) -> list[MachineFinding]:
             MachineFinding(
                 "store",
                 ok=None,
-                said=f"{path} is not there yet",
-                remedy="It is made by the first command that keeps something: import, eval, run, add or lift.",
+                said=f"{path} does not exist yet",
+                remedy="The first command that saves something creates it: import, eval, run, add or lift.",
             )
         ]
     try:
@@ -140,17 +144,17 @@ async def _store(path: Path) -> list[MachineFinding]:
                 "store",
                 ok=False,
                 said=f"{path}: {len(report.problems)} problems",
-                remedy="minions-evals db check names them",
+                remedy="minions-evals db check lists them",
             )
         ]
-    shared = ", of all that is run outside a project" if path == user_store() else ""
+    shared = ", shared by everything outside a project" if path == user_store() else ""
     left = f"; not checked: {', '.join(report.not_checked)}" if report.not_checked else ""
     remedy = "minions-evals db check --deep checks all of it" if left else ""
     said = f"{path}: {sum(report.checked.values())} records{shared}{left}"
     return [MachineFinding("store", ok=True, said=said, remedy=remedy)]
 
 
-def _provider(row: ModelProvider, access: Access) -> MachineFinding:
+def _provider(row: ModelProvider, access: ProviderAccess) -> MachineFinding:
     """Returns whether its key is set; the key itself is never shown."""
     at = f" at {access.base_url}" if access.base_url else ""
     if row.credentials and access.api_key is None:
@@ -176,7 +180,7 @@ def _how_to_name(settings: Settings) -> str:
     """Returns what makes a model the judge, where none is taken by default."""
     openai = settings.providers.get("openai", NO_ACCESS)
     if openai.api_key is not None and openai.base_url is not None:
-        return "No model is taken for an OPENAI_BASE_URL of your own: set MINIONS_EVALS_JUDGE_MODEL=openai:MODEL, or --judge-model."
+        return "There is no default model for a custom OPENAI_BASE_URL: set MINIONS_EVALS_JUDGE_MODEL=openai:MODEL, or --judge-model."
     return "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or MINIONS_EVALS_JUDGE_MODEL=provider:model."
 
 
@@ -187,18 +191,22 @@ async def _judge(common: Common, settings: Settings, ping: bool) -> list[Machine
     if name is None:
         return [
             MachineFinding(
-                "judge", ok=None, said="no model: rules judge what they can, the rest waits to be judged",
+                "judge", ok=None, said="no model: rules judge what they can, other checks wait for you",
                 remedy=_how_to_name(settings),
             )
         ]  # fmt: skip
     try:
         ref = parse_model(name)
         known = (
-            "price known" if price_known(ref.provider, ref.model) else "price unknown: --max-cost-usd cannot be held"
+            "price known"
+            if price_known(ref.provider, ref.model)
+            else "price unknown, so --max-cost-usd cannot be enforced"
         )
         if not ping:
             why = f"the default, for {default.why}; " if default else ""
-            return [MachineFinding("judge", ok=True, said=f"{ref} ({why}{known})", remedy="--ping asks it a question.")]
+            return [
+                MachineFinding("judge", ok=True, said=f"{ref} ({why}{known})", remedy="--ping sends it a question.")
+            ]
         async with Models(providers) as models:
             request = ModelRequest(model=ref.model, user="Reply with the word ready.", max_tokens=16)
             reply = await models.client(ref).complete(request, deadline_s=min(PING_S, settings.call_timeout_s))
@@ -210,7 +218,7 @@ async def _judge(common: Common, settings: Settings, ping: bool) -> list[Machine
                 "judge",
                 ok=False,
                 said=f"{ref}: {reply.kind}: {reply.reason}",
-                remedy="Check key, address and model name.",
+                remedy="Check the key, the address and the model name.",
             )
         ]
     return [MachineFinding("judge", ok=True, said=f"{ref} answered in {reply.latency_ms:.0f} ms ({known})")]

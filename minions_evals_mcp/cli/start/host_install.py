@@ -14,16 +14,16 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.session import DEFAULTS, Common, say
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.hosts.settings_file import FileChange, change_of, write_change
+from minions_evals_mcp.interop.hosts.settings_file import SettingsChange, change_of, write_change
 from minions_evals_mcp.interop.hosts.table import HOSTS, HostName, StartCommand
 from minions_evals_mcp.mcp_version import vet_mcp
 
 PROGRAM = "minions-evals-mcp"
 AFTERWARDS: Mapping[str, str] = {
-    "claude-code": "In headless sessions allow its tools: claude -p … --allowedTools mcp__minions-evals",
+    "claude-code": "In headless sessions, allow its tools: claude -p … --allowedTools mcp__minions-evals",
     "codex": "Codex asks before a tool that writes. default_tools_approval_mode changes that.",
-    "gemini-cli": 'With "trust" it runs these tools without asking. A headless session is offered none without it.',
-    "vscode": "It holds for this folder.",
+    "gemini-cli": 'With "trust" it runs these tools without asking. A headless session gets no tools without it.',
+    "vscode": "It applies to this folder.",
 }
 """What is to be known or done in the host, once it is written."""
 
@@ -72,7 +72,7 @@ def _program() -> str:
     return PROGRAM if beside is None else str(Path(beside).absolute())
 
 
-def _agree(title: str, change: FileChange, *, yes: bool) -> None:
+def _agree(title: str, change: SettingsChange, *, yes: bool) -> None:
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -81,13 +81,13 @@ def _agree(title: str, change: FileChange, *, yes: bool) -> None:
             remedy="Add --yes to write it, or --print to see the entry.",
         )
     verb = "Make" if change.before is None else "Add to"
-    sys.stderr.write(f"{verb} {change.file}:\n{change.snippet}Write it? Everything else in the file stays. [y/N] ")
+    sys.stderr.write(f"{verb} {change.file}:\n{change.snippet}Write it? The rest of the file does not change. [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise BadInputError("nothing was written.", remedy="--print shows the entry, to be added by hand.")
+        raise BadInputError("nothing was written.", remedy="--print shows the entry, so that you can add it by hand.")
 
 
-def _told(common: Common, host: HostName, change: FileChange, *, written: bool) -> int:
+def _told(common: Common, host: HostName, change: SettingsChange, *, written: bool) -> int:
     row = HOSTS[host]
     if common.json:
         say({"host": host, "file": str(change.file), "written": written, "entry": change.snippet})
@@ -95,7 +95,7 @@ def _told(common: Common, host: HostName, change: FileChange, *, written: bool) 
     if written:
         tell(f"Written: {change.file}. Restart {row.title}.\n")
     elif change.before == change.after:
-        tell(f"{change.file} has this entry already.\n")
+        tell(f"{change.file} already has this entry.\n")
     else:
         tell(f"{change.file}:\n{change.snippet}")
     if host in AFTERWARDS:

@@ -61,7 +61,7 @@ async def _embedder(config: EngineConfig, *, ping: bool) -> MachineFinding:
         async with Models(config.providers) as models:
             embedder = open_embedder(config.embedder, models)
             if not ping:
-                return MachineFinding("embedder", ok=True, said=embedder.name, remedy="--ping measures with it.")
+                return MachineFinding("embedder", ok=True, said=embedder.name, remedy="--ping tries it.")
             began = time.monotonic()
             (vector,) = await embedder.embed(["ready"])
     except EvalsError as error:
@@ -99,21 +99,21 @@ async def _confinement() -> str:
         return ""
     await worker.stop()
     holds: list[str] = json.loads(worker.ready)
-    return f", held by {', '.join(holds)}" if holds else ", in a process that this system cannot confine further"
+    return f", held by {', '.join(holds)}" if holds else ", in a process that this system cannot restrict further"
 
 
 async def _program(label: str, name: str, *, ping: bool) -> MachineFinding:
     program = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
     if program is None:
         return MachineFinding(
-            label, ok=False, said=f"{name} is not there", remedy=f"pip install --force-reinstall {DISTRIBUTION}"
+            label, ok=False, said=f"{name} is not installed", remedy=f"pip install --force-reinstall {DISTRIBUTION}"
         )
     if not ping:
         return MachineFinding(label, ok=True, said=program)
     began = time.monotonic()
     ended = await _started([program, "--help"])
     if ended is None or ended.returncode != 0:
-        why = "it does not answer" if ended is None else _last_line(ended.stderr) or f"exit {ended.returncode}"
+        why = "no answer" if ended is None else _last_line(ended.stderr) or f"exit {ended.returncode}"
         return MachineFinding(label, ok=False, said=f"{program}: {why}", remedy=f"{name} --help shows the whole error.")
     return MachineFinding(label, ok=True, said=f"{program}, starts in {time.monotonic() - began:.1f} s")
 

@@ -14,10 +14,10 @@ from minions_evals_mcp.project import NAME
 SUITE = "evals.yaml"
 BENCHMARK = "starter/quality"
 VERSION = "starter/prompt@2"
-PROJECT = f'''# What `minions-evals run` runs here, and with what; the command line and MINIONS_EVALS_* go before it.
+PROJECT = f'''# Settings of `minions-evals run` in this folder. The command line and MINIONS_EVALS_* override them.
 suites = ["{SUITE}"]
 prompt-version = "{VERSION}"
-# store = "evals.db"  # a store of this project's own; without it, that of all projects
+# store = "evals.db"  # a store for this project; without it, all projects share one
 
 [thresholds]
 fail-on-regression = true

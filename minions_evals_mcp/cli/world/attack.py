@@ -50,7 +50,7 @@ async def attack(
 
 def _lines(answer: Answer) -> list[str]:
     head = f"{answer.benchmark_id}: hijacked in {_said(answer.total)}; {answer.attacks} attack texts"
-    undelivered = f"  {answer.undelivered} attacks did not reach the agent: it did not use that tool"
+    undelivered = f"  {answer.undelivered} attacks did not reach the agent, because it did not call that tool"
     return [
         head,
         *(f"  {rate.kind}: {_said(rate)}" for rate in answer.kinds),

@@ -71,7 +71,7 @@ async def _changed(found: FoundWorld) -> dict[str, list[str]]:
 def _told(name: str, seen: Json) -> list[str]:
     changes = seen.get("changedTools")
     listed = changes if isinstance(changes, list) else []
-    same = ["    its tools are as they were recorded"] if changes == [] else []
+    same = ["    its tools match the recording"] if changes == [] else []
     return [_line(name, seen), *same, *(f"    {printable(str(change), 300)}" for change in listed)]
 
 
@@ -95,10 +95,12 @@ def _line(name: str, seen: Json) -> str:
         case "mock":
             told = f"mocked: {_listed(seen)}"
         case "replay":
-            cut = "; its last line was cut short and is left out" if seen["isCut"] else ""
+            cut = "; its last line was truncated and is ignored" if seen["isCut"] else ""
             told = f"replayed from {seen['tape']}: {seen['calls']} calls of {seen['server']}, recorded {seen['recordedAt']}{cut}"
             told += (
-                f"; a call that is not on it starts {_words(seen['startsAtAMiss'])}" if "startsAtAMiss" in seen else ""
+                f"; a call that was not recorded starts {_words(seen['startsAtAMiss'])}"
+                if "startsAtAMiss" in seen
+                else ""
             )
         case mode:
             told = f"{mode}: starts {_words(seen['run'])}"

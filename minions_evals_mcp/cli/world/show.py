@@ -83,7 +83,7 @@ def _unit(unit: UnitInRun, *, with_state: bool) -> list[str]:
 def _call(call: ToolCall) -> str:
     arguments = json.dumps(call.arguments, ensure_ascii=False)
     given = f"error: {call.error}" if call.error is not None else json.dumps(call.result, ensure_ascii=False)
-    marks = [str(call.extra.get("answeredBy", "not of the world"))]
+    marks = [str(call.extra.get("answeredBy", "not a tool of the world"))]
     marks += [f"fault: {call.extra['fault']}"] if "fault" in call.extra else []
     marks += ["attacked"] if "attacked" in call.extra else []
     marks += ["missed"] if "missed" in call.extra else []

@@ -139,7 +139,8 @@ def _case_plan(db: Db, request: AbTestRequest, case_id: str, branches: tuple[Rec
     case = records.require(db, case_id, TestCase, hidden=False)
     if request.winner_criteria in BY_QUALITY and not expects_text(case.fields):
         raise BadInputError(
-            f"{request.winner_criteria} needs quality, the likeness to an expected output: the test-case {case.id} expects no text.",
+            f"{request.winner_criteria} needs quality, the similarity to an expected output, and the test case {case.id} has"
+            " none.",
             remedy="Give it expectedOutputs, or choose fastest or cheapest.",
         )
     version = _version(db, case.fields, request.prompt_version)
@@ -154,7 +155,9 @@ def _branch(branch_read: Record[TestBranch] | None, ident: str, case_id: str) ->
             "test-branch", ident, remedy=f"{Next('branches', {'test_case_id': case_id}, 'shows them')}."
         )
     if not branch_read.fields.is_active:
-        raise BadInputError(f"the branch {ident} is not active.", remedy="Set its isActive, or leave it out.")
+        raise BadInputError(
+            f"the branch {ident} is not active.", remedy="Set isActive to true, or leave the branch out."
+        )
     return branch_read
 
 

@@ -69,7 +69,7 @@ class AbTestRequest(Value):
     branch_ids: Annotated[
         tuple[BranchId, ...],
         Field(strict=False, max_length=MOST, description="The control first"),
-        More("A branch, by id. Once for each, the control first. Without any every active branch of the case runs."),
+        More("A branch id (repeatable, the control first). Default: every active branch of the case."),
     ] = ()
     branches: Annotated[
         tuple[InlineBranch, ...],
@@ -81,16 +81,15 @@ class AbTestRequest(Value):
     prompt_version: Annotated[
         VersionRef | None,
         Field(description="Id, number or latest"),
-        More(
-            "The prompt's version: its number, its id, or latest. Default: the version that the case names, else the latest."
-        ),
+        More("The prompt version: number, id or latest. Default: the version that the case names, or else the latest."),
     ] = None
     winner_criteria: Annotated[
         Criterion,
-        Field(description="What decides who wins"),
+        Field(description="How the winner is chosen"),
         NAME_SAYS_IT,
         More(
-            "What wins: best_quality, fastest, cheapest, best_value (quality per dollar), balanced (40 % quality, 30 %"
+            "How the winner is chosen: best_quality, fastest, cheapest, best_value (quality per dollar), balanced (40 %"
+            " quality, 30 %"
             " speed, 30 % cost), best_checked (the cases' own checks, then quality)."
         ),
     ] = "best_quality"
@@ -104,7 +103,7 @@ class AbTestRequest(Value):
     key: Annotated[
         Text | None,
         Field(description="Same key, same run"),
-        More("Names the test: the same key resumes it and pays for nothing twice."),
+        More("Names the test. The same key resumes it without paying twice."),
     ] = None
     max_cost_usd: CostCap = None
 
@@ -114,7 +113,7 @@ class AbTestRequest(Value):
         if len(set(idents)) < len(idents):
             raise ValueError("branchIds: a branch is named twice")
         if not LEAST <= len(idents) <= MOST:
-            raise ValueError(f"branchIds: {LEAST} to {MOST} branches are run side by side, not {len(idents)}")
+            raise ValueError(f"branchIds: {LEAST} to {MOST} branches can run side by side, got {len(idents)}")
         return self
 
     @model_validator(mode="after")

@@ -392,11 +392,11 @@ def _note(arms: _StoredArms, winner: AbBranch | None, ties: int, shown: Sequence
     good = [execution for execution in made if execution.status == "success"]
     parts: list[str] = []
     if made and not good:
-        parts.append("every execution failed, so nobody wins")
+        parts.append("every execution failed, so there is no winner")
     elif good and winner is None and arms.request.winner_criteria != "fastest":
         unknown = "quality" if all(execution.quality_score is None for execution in good) else "cost"
         unknown = "verdict of the cases' own checks" if arms.request.winner_criteria == "best_checked" else unknown
-        parts.append(f"no {unknown} is known, so nobody wins by {arms.request.winner_criteria}")
+        parts.append(f"{unknown} is unknown, so {arms.request.winner_criteria} has no winner")
     if good and all(branch.pass_rate == 0 for branch in shown if branch.pass_rate is not None) and any(
         branch.pass_rate is not None for branch in shown
     ):  # fmt: skip
@@ -408,9 +408,9 @@ def _note(arms: _StoredArms, winner: AbBranch | None, ties: int, shown: Sequence
         parts.append(f"the cost of {unpriced} of {len(good)} executions is unknown: their models have no listed price")
     if ties and winner is not None:
         rounds = "iterations" if arms.request.is_single else "cases"
-        parts.append(f"{ties} of {len(arms.rounds())} {rounds} tied: the control, then the order given, decided")
+        parts.append(f"{ties} of {len(arms.rounds())} {rounds} tied, decided by order with the control first")
     if arms.request.is_single and arms.request.iterations == 1 and winner is not None:
-        parts.append("one iteration says nothing about how sure this is: repeat it with more")
+        parts.append("one iteration shows no uncertainty: use more iterations")
     return "; ".join(parts)
 
 

@@ -61,9 +61,9 @@ async def _written_down(engine: Engine, request: AbTestRequest, plan: AbTestPlan
     names = sorted(_differing(job, new))
     if names:
         raise ConflictError(
-            f"the key {job.key!r} belongs to the run {job.id}, which was asked for or measured differently: "
+            f"the key {job.key!r} belongs to the run {job.id}, which had another request or measurement: "
             f"{', '.join(names)} differ.",
-            remedy=f"{resume_step(job)} as it was asked for. Or use another {argument('key')}.",
+            remedy=f"{resume_step(job)} with the same arguments. Or use another {argument('key')}.",
         )
     return job
 

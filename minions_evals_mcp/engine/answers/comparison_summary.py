@@ -63,7 +63,8 @@ class Margin:
             value = 0.0
         if not 0 < value <= 1:
             raise BadInputError(
-                f"{argument('margin')}: {text!r} is no margin.", remedy="Give 0.02, or 5% of the score of version A."
+                f"{argument('margin')}: {text!r} is not a margin.",
+                remedy="Give a number such as 0.02, or a share of version A's score such as 5%.",
             )
         return cls(value, is_relative)
 
@@ -287,7 +288,10 @@ def in_words(
         moved += f" over {attempt.data}, in these two runs {fields.score_delta:+.3f}"
     pooled = f", {attempt.data} pooled" if attempt.data else ""
     tries = f"; attempt {attempt.number} to beat {a}, significance level {level:.3g}" if attempt.number > 1 else ""
-    sure = f"({sure_words(level)} CI {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}; {_counted(difference)}{pooled}{tries})"
+    sure = (
+        f"({sure_words(level)} CI {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g};"
+        f" {_counted(difference)}{pooled}{tries})"
+    )
     if fields.notes.startswith("sequential"):
         sure = f"({fields.notes})"
     match fields.verdict:
@@ -319,7 +323,7 @@ def _but(fields: PromptComparison, apart: str, names: Mapping[str, str]) -> str:
         return ""
     if fields.winner == "tie":
         return f" But by score it is a tie: {fields.score_delta:+.3f} is within {fields.tie_threshold:g}."
-    return f" But over all that each run measured {in_sentence(names, fields.winner)} scores higher: {apart}."
+    return f" But over all cases of each run {in_sentence(names, fields.winner)} scores higher: {apart}."
 
 
 def labels_words(fields: PromptComparison) -> str:
@@ -328,7 +332,7 @@ def labels_words(fields: PromptComparison) -> str:
         return ""
     low, high = (100 * end for end in fields.corrected_ci)
     return (
-        f"So say {fields.corrected_labels} labels of people: corrected by them the passes differ by"
+        f"Corrected by {fields.corrected_labels} human labels, the pass rates differ by"
         f" {100 * fields.corrected_delta:+.0f} points ({low:+.0f} to {high:+.0f})."
     )
 

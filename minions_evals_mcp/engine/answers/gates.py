@@ -133,12 +133,14 @@ def limit_words(limit: Limit, benchmark_id: str, name: str = "score") -> str:
         return below
     needed = limit.cases_needed
     decide = (
-        "More cases decide it." if needed is None else f"About {needed} cases in all would decide it at this {name}."
+        "Run more cases to decide it."
+        if needed is None
+        else f"About {needed} cases in all would decide it at this {name}."
     )
     return (
         f"gate undecided: {below}, which is not significant. {decide} {argument('literal')} compares the figure alone."
         f" {argument('undecided')} (pass or fail) decides for you."
-        f" {Next('plan', {'benchmark_id': benchmark_id}, 'computes how many cases a difference takes')}."
+        f" {Next('plan', {'benchmark_id': benchmark_id}, 'computes how many cases detect a difference')}."
     )
 
 
@@ -161,9 +163,9 @@ def comparison_gate(summary: ComparisonSummary, *, literal: bool = False) -> Gat
 def undecided_words(worse: JsonValue, cases: JsonValue) -> str:
     """Returns why a gate ends undecided, and what decides it."""
     assert isinstance(worse, int)
-    too_few = "fewer than 6 changed cases" if worse < DECIDING else "cases of too few groups"
+    needed = "at least 6 changed cases are needed" if worse < DECIDING else "cases of more groups are needed"
     return (
-        f"gate undecided: {worse} of {cases} cases got worse and none better, and {too_few} decide nothing."
+        f"gate undecided: {worse} of {cases} cases got worse and none better, and {needed} to decide."
         f" Run more cases or more {argument('trials')}. {argument('literal')} fails the gate on the rule alone."
     )
 
@@ -181,7 +183,7 @@ def skipped_words(summary: RunSummary) -> str:
 
 def unscored_words(summary: RunSummary) -> str:
     """Returns which outputs of a run have no verdict because the instrument failed, so that nothing is decided."""
-    return f"undecided: {_not_judged(summary, UNSCORED)}. What failed there is no verdict about the outputs."
+    return f"undecided: {_not_judged(summary, UNSCORED)}. These failures say nothing about the outputs."
 
 
 def _not_judged(summary: RunSummary, outcomes: Collection[str]) -> str:

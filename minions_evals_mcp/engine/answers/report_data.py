@@ -98,9 +98,7 @@ def _subject(db: Db, *, ident: str) -> ReportSubject:
 
 def _run(job: Job) -> ReportSubject:
     if job.kind == "comparison":
-        raise BadInputError(
-            f"the comparison {job.key} has no result yet: {job.state}.", remedy="Run it to its end first."
-        )
+        raise BadInputError(f"the comparison {job.key} has no result yet: {job.state}.", remedy="Complete it first.")
     if job.kind in {"ab-test", "trial"}:
         what = "an A/B test" if job.kind == "ab-test" else "a trial"
         raise BadInputError(
@@ -189,7 +187,7 @@ def _benchmark_runs(*sides: Side | None) -> None:
     for side in sides:
         if side is not None and side.summary.benchmark_run is None:
             raise BadInputError(
-                f"{side.summary.run_id} is no completed benchmark-run.", remedy="Put two completed benchmark-runs side by side."
+                f"{side.summary.run_id} is not a completed benchmark-run.", remedy="Name two completed benchmark-runs."
             )  # fmt: skip
 
 

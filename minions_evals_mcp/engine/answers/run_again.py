@@ -55,7 +55,9 @@ async def again_request(engine: Engine, again: Again) -> RunRequest:
     """The request for the run; raises `BadInputError` for a run of another kind, or where no case failed."""
     job = await get_job(engine, again.run_id)
     if job.kind != "benchmark":
-        raise BadInputError("only a run of a benchmark is run again from here.", remedy="Run it again as it was run.")
+        raise BadInputError(
+            "only a benchmark-run can be run again from here.", remedy="Repeat it the way it was started."
+        )
     before = request_of(job)
     failed = sorted(await engine.store.read(lambda db: runs.failed_cases(db, job.id))) if again.failed_only else []
     if again.failed_only and not failed:

@@ -48,9 +48,9 @@ class TableScoringCode:
 def _remedy(broke: SnippetError) -> str:
     match broke.kind:
         case "unsupported":
-            return f"Write it without, or run it with the real interpreter: {argument('trust_code')}."
+            return f"Avoid it, or use the real interpreter: {argument('trust_code')}."
         case "time-limit" | "memory-limit" | "output-limit":
-            return "Do less at once, or score fewer rows."
+            return "Do less work, or score fewer rows."
         case _:
             return "The code must return {score, score_matrix?}; data is a list of rows."
 
@@ -59,10 +59,10 @@ def read_scoring_code(path: Path, *, trusted: bool) -> TableScoringCode:
     """The code in a `.py` or `.js` file; raises `BadInputError` for any other."""
     language = LANGUAGES.get(path.suffix.lower())
     if language is None:
-        raise BadInputError(f"{path} is no scoring code.", remedy="Name a .py or a .js file.")
+        raise BadInputError(f"{path} is not scoring code.", remedy="Name a .py or a .js file.")
     try:
         return TableScoringCode(str(path), language, bounded_files.read_text(path), trusted)
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except UnicodeDecodeError:
-        raise BadInputError(f"{path} is no UTF-8 text.") from None
+        raise BadInputError(f"{path} is not UTF-8 text.") from None

@@ -93,8 +93,8 @@ def no_points(db: Db, benchmark_id: str) -> BadInputError:
             remedy=f"{Next('run-benchmark', {'benchmark_id': benchmark_id}, 'makes one')}.",
         )
     return BadInputError(
-        f"{benchmark_id} has run, but none of its runs is a point of a trend: those that stand beside others are none (a"
-        " config's columns, both sides of a comparison), nor are those of chosen cases or of outputs judged anew.",
+        f"{benchmark_id} has runs, but none counts for a trend. Runs of a config or a comparison, runs of selected cases and rejudged runs"
+        " do not count.",
         remedy=f"{Next('show-run', {'run_id': newest}, 'shows the newest')}. {Next('diff', reason='compares two runs')}.",
     )
 

@@ -240,7 +240,7 @@ def _sentence(level: Level) -> str:
         return f"{day}: score {level.score:.2f} over {level.runs} {'run' if level.runs == 1 else 'runs'}."
     changed = (
         "; ".join(level.changed)
-        or "nothing that we can see changed (the model, the world or code outside of the version moved)"
+        or "no visible change (the model, the world or code outside the version may have changed)"
     )
     if level.began == "re-measured":
         return f"{day}: measured differently ({changed}); score {level.score:.2f} over {level.runs} {'run' if level.runs == 1 else 'runs'}."
@@ -268,4 +268,4 @@ def _behind_said(behind: CaseGroups | None) -> str:
 
 
 def _flaky_sentence(case: FlakyCase) -> str:
-    return f"flaky: {case.test_case_id} flipped {case.flips} times in {case.runs} runs while nothing that we can see changed."
+    return f"flaky: {case.test_case_id} flipped {case.flips} times in {case.runs} runs without any visible change."

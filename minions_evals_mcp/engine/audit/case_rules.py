@@ -16,9 +16,9 @@ from minions_evals_mcp.scoring.rubric import RubricInUse
 A_MODEL = "a model"
 OWN_FUNCTION = "a function of your program"
 TURNS = "the turns of a conversation"
-OWN_EMBEDDER = "an embedder that has to be asked"
-CODE_IN_PLACE = "code that judges in place of the checks"
-NOTHING = "nobody: it has no rubric, assertion or expected output"
+OWN_EMBEDDER = "an embedder behind a network"
+CODE_IN_PLACE = "code that replaces the checks"
+NOTHING = "nothing: it has no rubric, assertion or expected output"
 
 
 def rules_of(measure: Measure, *, embeds: bool) -> Rules:

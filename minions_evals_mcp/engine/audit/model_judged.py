@@ -58,7 +58,7 @@ class ModelAudit:
 
     def in_words(self) -> str:
         """Returns what is asked, and what that costs at most."""
-        cost = "its price is not known" if self.bound_usd is None else f"at most ${self.bound_usd:.4f}"
+        cost = "price unknown" if self.bound_usd is None else f"at most ${self.bound_usd:.4f}"
         return f"{self.name} would be asked {self.calls} times: {cost}"
 
     async def also(self, audited: Audited) -> Audited:

@@ -124,7 +124,7 @@ async def audit_suite(
     if not tally.cases:
         raise BadInputError(
             f"{subject.name} has no active test case that is not sealed.",
-            remedy="Set the status of some to active; audit a benchmark before it is sealed.",
+            remedy="Set some to active. Audit a benchmark before you seal it.",
         )
     return audit_record(engine, subject, tally, model)
 

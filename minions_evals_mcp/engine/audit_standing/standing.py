@@ -74,7 +74,7 @@ def audit_standing(db: Db, benchmark_id: str, suite: str | None) -> AuditStandin
         )
     following = str(Next("audit", {"benchmark_id": benchmark_id}, "tests its checks"))
     if was_audited(db, benchmark_id):
-        reason = "Its cases or rubrics were changed since its checks were audited."
+        reason = "Its cases or rubrics have changed since its checks were audited."
         return AuditStanding(state="changed", in_words=reason, next=following)
     return AuditStanding(
         state="never", in_words="Its checks were never audited: a wrong answer may pass them.", next=following

@@ -223,7 +223,7 @@ def output_record(output: JsonValue, before: Json) -> Json:
         return output
     if len(before) > 1:
         raise BadInputError(
-            f"the case expects {', '.join(before)}; one text cannot stand for them.", remedy="Give a mapping."
+            f"the case expects {', '.join(before)}; one text cannot replace them.", remedy="Give a mapping."
         )
     return {next(iter(before), "output"): output}
 
@@ -235,7 +235,7 @@ def _taken_over(actual: Json, before: Json) -> Json:
         return {key: actual[key] if key in actual else output_text(actual)}
     missing = [key for key in before if key not in actual]
     if missing:
-        raise BadInputError(f"the output lacks {', '.join(missing)}.", remedy="Give the expected output as a mapping.")
+        raise BadInputError(f"the output has no {', '.join(missing)}.", remedy="Give the expected output as a mapping.")
     if before:
         return {key: actual[key] for key in before}
     return actual if len(actual) == 1 else {"output": output_text(actual)}
@@ -260,7 +260,7 @@ def _output_of(db: Db, test_case_id: str, run_id: str | None) -> tuple[str, Json
             )
         case_id, output = row.case_id, row.observed.output
     if case_id != test_case_id:
-        raise BadInputError(f"{run_id} is a run of {case_id}.", remedy=f"Name a run of {test_case_id}.")
+        raise BadInputError(f"{run_id} is a run of another case, {case_id}.", remedy=f"Name a run of {test_case_id}.")
     if not output:
         raise BadInputError(f"{run_id} produced no output.", remedy="Accept another run, or give the output.")
     return run_id, output

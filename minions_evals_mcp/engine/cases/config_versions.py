@@ -70,13 +70,13 @@ def _wordings(db: Db, *, benchmark_id: str) -> tuple[list[PromptVersion], tuple[
     wordings = [version.fields for version in versions if version is not None]
     if not wordings:
         raise BadInputError(
-            f"{benchmark_id} is no config that was evaluated.",
+            f"{benchmark_id} is not an evaluated config.",
             remedy=f"{Next('eval', {'config': 'CONFIG'}, 'evaluates one')}. {Next('runs', reason='shows its id')}.",
         )
     if any(NUNJUCKS not in wording.tags for wording in wordings):
         raise BadInputError(
-            f"code writes the prompts of {benchmark_id}: they have no text that could be a version.",
-            remedy="Write them as texts.",
+            f"code generates the prompts of {benchmark_id}, so they have no text to save as a version.",
+            remedy="Write them as text.",
         )
     return wordings, tuple(dict.fromkeys(column.provider for column in columns))
 

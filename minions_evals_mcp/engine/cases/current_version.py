@@ -34,7 +34,7 @@ async def name_current(engine: Engine, version: str) -> None:
     """
     at, speaker = engine.clock(), engine.speaker
     if not speaker.is_person:
-        raise RuleError("HR2", "only a person names the version in use.", remedy=_ask_a_person(version))
+        raise RuleError("HR2", "only a person can set the version in use.", remedy=_ask_a_person(version))
 
     def name(db: Db) -> None:
         records.require(db, version, PromptVersion)

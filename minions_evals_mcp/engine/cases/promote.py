@@ -105,11 +105,13 @@ def _checks(source: _Source, corrected: str | None) -> tuple[Assertion, ...]:
     if corrected is None:
         return failing_checks(text)
     if is_blank(corrected):
-        raise BadInputError("the corrected output is empty.", remedy="Say what the agent should have answered.")
+        raise BadInputError(
+            "the corrected output is empty.", remedy="Give the answer that the agent should have returned."
+        )
     try:
         return separating_checks(text, corrected)
     except ValueError as error:
-        raise BadInputError(f"{error}.", remedy="Give the output as it should have been.") from None
+        raise BadInputError(f"{error}.", remedy="Give the correct output.") from None
 
 
 def _case(
@@ -135,10 +137,10 @@ def _case(
 
 
 def _lines(source: _Source, corrected: str | None, why: str | None) -> Iterator[str]:
-    yield f"Made of {source.ident}."
+    yield f"Created from {source.ident}."
     yield f"What was wrong: {why or source.wrong}"
     if corrected is None:
-        yield "It waits for a person to say what is right: promote it again with the corrected output."
+        yield "It needs a correct answer from a person: promote it again with the corrected output."
 
 
 def _source(db: Db, *, ident: str) -> _Source:
@@ -178,8 +180,8 @@ def _runs_named(db: Db, ident: str) -> Iterator[Record[TestRun]]:
 def _refuse_sealed(db: Db, case_id: str) -> None:
     if seals.sealed_among(db, [case_id]):
         raise SealedError(
-            f"{case_id} is sealed: nothing of it becomes an open case.",
-            remedy="Make a new case of your own for what its verdicts taught you.",
+            f"{case_id} is sealed: it cannot become an open case.",
+            remedy="Write a new case for what you learned from its verdicts.",
         )
 
 
@@ -200,7 +202,7 @@ def _of_trace(trace: Record[AgentRun]) -> _Source:
     fields = trace.fields
     if fields.status in {"running", "pending-approval"}:
         raise BadInputError(f"the agent-run {trace.id} is {fields.status}.", remedy="Promote it once it is complete.")
-    wrong = fields.error_message or "nobody has said yet what was wrong with this output"
+    wrong = fields.error_message or "nobody has described yet what was wrong with this output"
     return _Source(trace.id, fields.inputs, fields.outputs, wrong, None, fields.agent_id)
 
 

@@ -262,12 +262,12 @@ def _vetted_batch(db: Db, *, request: RunRequest, named: Sequence[str] | None) -
     prompt_id, version = request.subject_id, request.prompt_version_ref
     idents = _active_cases(db, prompt_id) if named is None else list(dict.fromkeys(named))
     if not idents:
-        raise BadInputError("no test case is named.", remedy="Give test_case_ids.")
+        raise BadInputError("no test case named.", remedy="Give test_case_ids.")
     for ident in idents:
         if prompt_of_case(db, case_record(db, ident).fields) != prompt_id:
             if not version_rows.is_prompt(db, prompt_id):
                 raise NotFoundError("prompt", prompt_id)
-            raise BadInputError(f"test-case {ident} is not one of the prompt {prompt_id}.")
+            raise BadInputError(f"test-case {ident} does not belong to the prompt {prompt_id}.")
     if version is None:
         return idents, None
     ref = find_ref(db, version, prompt=prompt_id)

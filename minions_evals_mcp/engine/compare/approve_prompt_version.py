@@ -190,7 +190,7 @@ def _evidence(db: Db, request: ApprovalAsked, at: datetime, skills: Skills) -> R
     if current == version:
         alone = len(versions_ever(db, version)) == 1
         raise missing(
-            f"{version} is the current version of its prompt already.",
+            f"{version} is already the current version of its prompt.",
             ALONE if alone else "Nothing needs to be approved.",
         )
     comparisons = _comparisons(db, request, current, _compare(current, version))
@@ -210,13 +210,14 @@ def _vet_won(
     compare = _compare(current, version, fields.benchmark_id)
     if fields.prompt_version_b != version or fields.prompt_version_a != current:
         raise missing(
-            f"{comparison.id} compares {fields.prompt_version_b} with {fields.prompt_version_a}; the current version is {current}.",
+            f"{comparison.id} compares {fields.prompt_version_b} with {fields.prompt_version_a}; the current version is"
+            f" {current}.",
             compare,
         )
     if fields.open_part:
         raise missing(
-            f"{comparison.id} is on the open part of a benchmark that is sealed in part: it is there to learn from.",
-            f"Compare on {_sealed_part(db, fields.benchmark_id)}: its sealed cases decide.",
+            f"{comparison.id} used the open part of a partly sealed benchmark. The open part is for learning, not for approval.",
+            f"Compare on {_sealed_part(db, fields.benchmark_id)}: only its sealed cases decide.",
         )
     if is_sealed(db, fields.benchmark_id):
         _vet_sealed_standing(db, comparison, compare)
@@ -250,10 +251,10 @@ def _vet_together(db: Db, request: ApprovalAsked, comparison: Record[PromptCompa
         return
     compared = f"{comparison.fields.prompt_version_b} was compared on {len(family.members)} benchmarks"
     if member.sealed:
-        raise missing(f"{compared}, and together they do not show that it is better.", "Improve the version.")
+        raise missing(f"{compared}. Together they do not show that it is better.", "Improve the version.")
     person = " Or give an override reason." if request.decided_by_type == "human" else " Or ask a person."
     raise missing(
-        f"{comparison.id} is improved when it is decided alone, but {compared}. Together (Holm) it needs"
+        f"{comparison.id} shows an improvement on its own, but {compared}. Together (Holm), it needs"
         f" p <= {family.level / share:.3g}, and its p is {member.p_value:.3g}.",
         f"{compare_more(db, comparison.fields)}{person}",
     )
@@ -288,8 +289,8 @@ def _vet_sealed_standing(db: Db, comparison: Record[PromptComparison], compare: 
         _vet_standing(db, comparison, compare)
     except EvalsError:
         raise missing(
-            f"{comparison.id} does not hold any more: cases lack a verdict, were judged by whoever produced them, or its two"
-            " runs do not say what it says.",
+            f"{comparison.id} is no longer valid: cases have no verdict, were judged by their producer, or its two runs give a different"
+            " result.",
             compare,
         ) from None
 
@@ -309,7 +310,7 @@ def _comparisons(
         return _on_named(family, request, current)
     found = strongest(family) or _on_open_part(db, version, current)
     if found is None:
-        raise missing(f"no comparison shows {version} against the current version {current}.", compare)
+        raise missing(f"no comparison of {version} with the current version {current}.", compare)
     return (found,)
 
 
@@ -319,7 +320,7 @@ def _on_named(family: BenchmarkFamily, request: ApprovalAsked, current: str) -> 
     for benchmark_id in request.benchmark_ids:
         if family.member(benchmark_id) is None:
             raise missing(
-                f"no comparison on {benchmark_id} shows {version} against the current version {current}.",
+                f"no comparison of {version} with the current version {current} on {benchmark_id}.",
                 _compare(current, version, benchmark_id),
             )
     return [
@@ -374,7 +375,7 @@ def _vet_standing(db: Db, comparison: Record[PromptComparison], compare: str) ->
     try:
         paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
     except EvalsError as error:
-        raise missing(f"{comparison.id} does not hold any more: {error.message_text}", compare) from None
+        raise missing(f"{comparison.id} is no longer valid: {error.message_text}", compare) from None
     suites = {_suite(db, fields.benchmark_run_id_a), _suite(db, fields.benchmark_run_id_b)}
     if len(suites) > 1:
         raise missing(
@@ -385,15 +386,16 @@ def _vet_standing(db: Db, comparison: Record[PromptComparison], compare: str) ->
     verdict = _verdict(db, fields, paired, attempt)
     if verdict != fields.verdict:
         raise missing(
-            f"{comparison.id} says {fields.verdict}, but its two runs say {verdict} ({attempt.in_words()}).", compare
+            f"{comparison.id} has the verdict {fields.verdict}, but its two runs now give {verdict} ({attempt.in_words()}).",
+            compare,
         )
     own = [case_id for case_id in paired.shared if paired.a[case_id].self_judged or paired.b[case_id].self_judged]
     if own:
         raise missing(
-            f"{len(own)} cases of {comparison.id} were judged by whoever produced them (or that cannot be told):"
+            f"{len(own)} cases of {comparison.id} were judged by their producer (or the judge is unknown):"
             f" {first_named(own, NAMED)}.",
             " ".join(
-                f"{Next('rejudge', {'run_id': run, 'benchmark_id': fields.benchmark_id}, 'has another judge score its outputs')}."
+                f"{Next('rejudge', {'run_id': run, 'benchmark_id': fields.benchmark_id}, 'scores its outputs with another judge')}."
                 for run in (fields.benchmark_run_id_a, fields.benchmark_run_id_b)
             ),
         )

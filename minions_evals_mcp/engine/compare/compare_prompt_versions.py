@@ -54,7 +54,7 @@ async def compare_prompt_versions(
     """
     if await engine.store.read(lambda db: is_sealed(db, request.benchmark_id)):
         raise SealedError(
-            f"{request.benchmark_id} is sealed: only the verdict of a comparison on it is told.",
+            f"{request.benchmark_id} is sealed: a comparison on it returns only its verdict.",
             remedy=f"Call compare_sealed or try_version. Or: {_compare(request)}.",
         )
     job = await (await start_comparison(engine, request)).finish(progress)
@@ -91,8 +91,8 @@ def _vet_ungrouped(db: Db, case_ids: Sequence[str]) -> None:
     groups = [case.fields.group for case in records.get_all(db, [*case_ids], TestCase).values() if case.fields.group]
     if len(set(groups)) < len(groups):
         raise BadInputError(
-            f"sequential: {len(groups)} cases share {len(set(groups))} groups, and the looks count cases as independent.",
-            remedy=f"Leave {argument('sequential')} out: the comparison counts groups.",
+            f"sequential: {len(groups)} cases share {len(set(groups))} groups, and sequential tests treat cases as independent.",
+            remedy=f"Leave {argument('sequential')} out: the comparison then counts groups.",
         )
 
 
@@ -107,7 +107,9 @@ async def _with_versions(
         assert resolved.prompt_version_ref is not None
         refs.append(resolved.prompt_version_ref)
     if refs[0] == refs[1]:
-        raise BadInputError(f"versionB: {request.version_b} is {refs[0]}, as versionA is.", remedy="Name two versions.")
+        raise BadInputError(
+            f"versionB: {request.version_b} and versionA are the same version, {refs[0]}.", remedy="Name two versions."
+        )
     return request.model_copy(update={"version_a": refs[0], "version_b": refs[1]})
 
 
@@ -119,8 +121,8 @@ async def _written_down(engine: Engine, request: ComparisonRequest) -> Job:
     job = await engine.store.write(lambda db: jobs.start(db, new))
     if job.spec != new.spec:
         raise ConflictError(
-            f"the key {job.key!r} belongs to the run {job.id}, which was asked for otherwise.",
-            remedy="Resume it as it was asked for, or use another key.",
+            f"the key {job.key!r} belongs to the run {job.id}, which was requested with other arguments.",
+            remedy="Resume it with the same arguments, or use another key.",
         )
     return job
 
@@ -176,7 +178,7 @@ async def _ended(engine: Engine, job: Job) -> Job:
     await engine.store.write(lambda db: conclude_comparison(db, job.id, tie_threshold=tie, at=at))
     now = await get_job(engine, job.id)
     if now.state == "failed":
-        raise InstrumentError(f"the comparison {job.id} could not be made: {now.reason}")
+        raise InstrumentError(f"the comparison {job.id} failed: {now.reason}")
     await _mark(engine, job, "awaiting-judgments", "outputs wait to be judged")
     return await get_job(engine, job.id)
 
@@ -263,8 +265,8 @@ def _whole_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
         )
     if looked_at(db, ident):
         raise BadInputError(
-            f"the run {ident} was looked at after every case and may have been stopped for what it showed.",
-            remedy=f"Take the verdict of its own comparison, or run both versions again without {argument('sequential')}.",
+            f"the run {ident} was sequential and may have stopped early because of its results.",
+            remedy=f"Use the verdict of its own comparison, or run both versions again without {argument('sequential')}.",
         )
     return run
 

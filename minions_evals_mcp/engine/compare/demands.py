@@ -22,8 +22,8 @@ from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.seals import is_sealed
 
 ALONE = (
-    "It is the only one of its prompt, as every wording of a config is. To decide between the wordings of a config:"
-    f" {Next('prompt-take', {'prompt_id': 'PROMPT', 'benchmark_id': 'CONFIG'}, 'makes them versions of one prompt')}."
+    "It is the only version of its prompt, like every prompt of a config. To choose between the prompts of a config:"
+    f" {Next('prompt-take', {'prompt_id': 'PROMPT', 'benchmark_id': 'CONFIG'}, 'turns them into versions of one prompt')}."
     f" {Next('compare', {'benchmark_id': 'CONFIG', 'version_a': 'IN-USE', 'version_b': 'CANDIDATE'}, 'compares two of them')}."
     f" {Next('approve', {'prompt_version_ref': 'CANDIDATE'}, 'approves the winner')}."
 )
@@ -50,7 +50,8 @@ class UntestedJudgeError(RuleError):
         probes = f"{probe}. Or: " if untested.criterion_id != IMPLICIT else ""
         super().__init__(
             "HR2",
-            f"{untested.judged_by} judged {untested.title} in {evidence.id}, and nobody knows whether it can be trusted there:"
+            f"{untested.judged_by} judged {untested.title} in {evidence.id}, but there is no evidence that it can be trusted"
+            " there:"
             f" {untested.reason}, and {untested.unprobed}. An agent's approval needs a qualified judge or passed probes.",
             remedy=f"{probes}{label}. Or: {person}.",
         )
@@ -80,7 +81,7 @@ def keep_licences_of(db: Db, approved: Approval) -> None:
 
 
 def _evidence_of(db: Db, approved: Approval) -> Record[PromptComparison]:
-    assert approved.comparison_id is not None, "an approval rests on a comparison"
+    assert approved.comparison_id is not None, "an approval needs a comparison"
     evidence = run_pairs.comparison(db, approved.comparison_id)
     assert evidence is not None
     return evidence
@@ -100,7 +101,7 @@ def _vet_sealed(db: Db, evidence: Record[PromptComparison]) -> None:
     """Refuses evidence that everybody could see: `requireSealed` has the sealed cases decide."""
     if not is_sealed(db, evidence.fields.benchmark_id):
         raise missing(
-            f"requireSealed is set, and {evidence.id} is on {evidence.fields.benchmark_id}, which is not sealed.",
+            f"requireSealed is set, but {evidence.id} used {evidence.fields.benchmark_id}, which is not sealed.",
             f"Compare on a sealed benchmark. {Next('seal', {'benchmark_id': 'BENCHMARK', 'share': 0.3}, 'makes one')}.",
         )
 
@@ -120,10 +121,10 @@ def _vet_judges(db: Db, decider: Decider, evidence: Record[PromptComparison], *,
     if needs_licence and standing.state in {"unknown", "unqualified"}:
         raise missing(f"requireQualifiedJudge is set. {standing.in_words}", _how_judged(standing))
     if standing.state == "unqualified" and (decider.kind == "agent" or decider.override is None):
-        person = "" if decider.kind == "human" else "Only a person can let this pass, with a reason. "
-        reason = "An override reason lets it pass. " if decider.kind == "human" else ""
+        person = "" if decider.kind == "human" else "Only a person can override this, with a reason. "
+        reason = "An override reason allows it. " if decider.kind == "human" else ""
         raise missing(f"{evidence.id}: {standing.in_words}", f"{person}{reason}{_how_judged(standing)}")
 
 
 def _how_judged(standing: JudgeStanding) -> str:
-    return f"{standing.next}. A comparison that another judge or people judged counts, too."
+    return f"{standing.next}. A comparison judged by another judge or by people also counts."

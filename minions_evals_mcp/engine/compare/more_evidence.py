@@ -14,7 +14,7 @@ def compare_more(db: Db, fields: PromptComparison) -> str:
 
     The same comparison again would judge nothing new and use up an attempt.
     """
-    cases = "Add cases to the benchmark and compare again. The same outputs compared again decide nothing and use up an attempt."
+    cases = "Add cases to the benchmark and compare again. Comparing the same outputs again decides nothing and uses an attempt."
     job = jobs.job(db, fields.benchmark_run_id_a)
     request = None if job is None or job.kind != "benchmark" else request_of(job)
     if request is None or request.target is None:
@@ -25,4 +25,4 @@ def compare_more(db: Db, fields: PromptComparison) -> str:
         "version_b": fields.prompt_version_b,
     }
     how: dict[str, Value] = {"target": request.target, "trials": 2 * request.trials}
-    return f"{cases} Or: {Next('compare', {**of, **how}, 'makes and judges twice as many outputs')}."
+    return f"{cases} Or: {Next('compare', {**of, **how}, 'generates and judges twice as many outputs')}."

@@ -71,19 +71,20 @@ def sample_plan(db: Db, request: PlanRequest) -> SamplePlan:
         raise NotFoundError("benchmark", request.benchmark_id, remedy=list_them("benchmark"))
     if is_sealed(db, request.benchmark_id):
         raise SealedError(
-            f"{request.benchmark_id} is sealed: how its scores vary is not told.", remedy="Plan with an open benchmark."
+            f"{request.benchmark_id} is sealed: the variance of its scores is hidden.",
+            remedy="Plan with an open benchmark.",
         )
     newest = run_pairs.newest_whole(db, request.benchmark_id, limit=RUNS_READ)
     if not newest:
         raise BadInputError(
-            f"{request.benchmark_id} has no finished run, so nobody knows how much its scores vary.",
+            f"{request.benchmark_id} has no finished run, so the variance of its scores is unknown.",
             remedy=f"{Next('run-benchmark', {'benchmark_id': request.benchmark_id}, 'makes one')}.",
         )
     found = variation_between(db, newest)
     if found is None:
         raise BadInputError(
             f"the newest run of {request.benchmark_id} has fewer than two cases with a verdict.",
-            remedy="Add test cases: the variation between cases says how many are needed.",
+            remedy="Add test cases: the number needed depends on the variation between cases.",
         )
     seen, run_ids, cases = found
     trials = request.trials or seen.trials
@@ -157,19 +158,19 @@ def plan_words(plan: SamplePlan) -> str:
         f" {plan.units_needed} {_plural(plan.unit, plan.units_needed)}{several}"
     )
     reaches = (
-        "find none reliably"
+        "detect no difference reliably"
         if plan.minimum_detectable is None
         else f"find a difference of {plan.minimum_detectable:.2g} or more"
     )
-    have = f"The {plan.units} that you have {reaches}."
+    have = f"Your {plan.units} {_plural(plan.unit, plan.units)} {reaches}."
     enough = plan.units >= plan.units_needed
     text = f"{found[0].upper()}{found[1:]}. {have}"
     if not enough and plan.trials_needed is not None and plan.trials_needed > plan.trials:
-        text += f" {plan.trials_needed} trials of each would do, too."
+        text += f" {plan.trials_needed} trials of each would also be enough."
     if not enough and plan.unit == "group":
         text += " More cases in the same groups help less than more groups."
     if plan.is_bound:
-        text += " This comes from one run, as if its cases varied independently: a second run measures it."
+        text += " This is based on one run and assumes independent cases. A second run measures it."
     return text
 
 

@@ -43,13 +43,14 @@ def vet_sources(db: Db, comparison: Record[PromptComparison], decider: Decider) 
         if own := judged.get(AGENTS):
             raise RuleError(
                 "HR2",
-                f"{own} judgments of {comparison.id} were handed in by agents, and an agent decides.",
+                f"{own} judgments of {comparison.id} were submitted by agents, and an agent is the one who approves.",
                 remedy=remedy,
             )
         if repeated := repeated_judgments(db, (fields.benchmark_run_id_a, fields.benchmark_run_id_b)):
             raise RuleError(
                 "HR2",
-                f"{repeated} judgments of {comparison.id} repeat one rationale for different outputs, and an agent decides.",
+                f"{repeated} judgments of {comparison.id} repeat one rationale for different outputs, and an agent is the one"
+                " who approves.",
                 remedy=remedy,
             )
         for run, version in (
@@ -59,7 +60,8 @@ def vet_sources(db: Db, comparison: Record[PromptComparison], decider: Decider) 
             if outputs := speakers.outputs_not_of_people(db, run):
                 raise RuleError(
                     "HR2",
-                    f"{outputs} outputs of {version} in {comparison.id} were handed in, by no person, and an agent decides.",
+                    f"{outputs} outputs of {version} in {comparison.id} were submitted, not by a person, and an agent is the one"
+                    " who approves.",
                     remedy=f"{remedy} Or: {_by_a_target(fields)}.",
                 )
         _vet_ruler(db, comparison, remedy)
@@ -72,8 +74,8 @@ def vet_sources(db: Db, comparison: Record[PromptComparison], decider: Decider) 
     if given == {own_word} and not decider.reason and not decider.override:
         raise RuleError(
             "HR2",
-            f"all that was judged by people in {comparison.id} was judged by {decider.name}, who decides.",
-            remedy=f"Say why in {argument('reason')}, or have somebody else judge, too.",
+            f"all human judgments in {comparison.id} are by {decider.name}, who is also the one who approves.",
+            remedy=f"Say why in {argument('reason')}, or have somebody else judge as well.",
         )
 
 
@@ -85,8 +87,8 @@ def _vet_addressed(db: Db, comparison: Record[PromptComparison], remedy: str) ->
         which = "" if is_sealed(db, fields.benchmark_id) else f" ({first_named(cases, NAMED)})"
         raise RuleError(
             "HR2",
-            f"the outputs of {len(cases)} cases in {comparison.id} speak to the model that let them pass{which},"
-            " and without them the candidate is not shown to be better.",
+            f"the outputs of {len(cases)} cases in {comparison.id} address the model that passed them{which}. Without them, there is no"
+            " evidence that the candidate is better.",
             remedy=remedy,
         )
 
@@ -120,9 +122,11 @@ def _vet_ruler(db: Db, comparison: Record[PromptComparison], remedy: str) -> Non
         which = "" if is_sealed(db, fields.benchmark_id) else f" ({first_named(made, NAMED)})"
         raise RuleError(
             "HR2",
-            f"{len(made)} of the records by which {comparison.id} is measured were made, changed or deleted by an agent{which},"
-            " and an agent decides.",
-            remedy=f"{remedy} Or the operator saves them as they are: {Next('import-as-person', {'file': 'SUITE'}, 'accepts them')}.",
+            f"{len(made)} of the records that {comparison.id} depends on were created, changed or deleted by an agent{which}, and an agent"
+            " is the one who approves.",
+            remedy=(
+                f"{remedy} Or the operator saves them unchanged: {Next('import-as-person', {'file': 'SUITE'}, 'accepts them')}."
+            ),
         )
 
 
@@ -146,4 +150,4 @@ def _by_a_person(version: str) -> str:
 def _by_a_target(fields: PromptComparison) -> Next:
     versions = {"version_a": fields.prompt_version_a, "version_b": fields.prompt_version_b}
     compared = {"benchmark_id": fields.benchmark_id, **versions, "target": "TARGET"}
-    return Next("compare", compared, "has a target make the outputs")
+    return Next("compare", compared, "generates the outputs with a target")

@@ -54,7 +54,7 @@ class Attempt:
     def in_words(self, level: float | None = None) -> str:
         """For the comparison's notes; `level` is the error at which it was decided, where that is not the attempt's own."""
         decided = f"decided at p <= {self.level if level is None else level:.3g}"
-        harm = "" if level is None or level == self.level else ", as every fall is"
+        harm = "" if level is None or level == self.level else ", as for every drop"
         words = f"attempt {self.number}{self._counted()}, {decided}{harm}"
         return f"{words}, on the data of {self.data}" if self.data else words
 

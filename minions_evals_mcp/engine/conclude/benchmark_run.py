@@ -145,7 +145,7 @@ def _notes(
     if about.request.selection is not None:
         notes.append(f"not the whole benchmark: {about.request.selection}")
     if _is_cached(db, about.run_id):
-        notes.append("every output came from the cache: no point of the trend, and no last score")
+        notes.append("every output came from the cache, so it does not count for the trend or the last score")
     if origins := output_origins(db, about.run_id, about.request):
         notes.insert(0, origins)
     if about.skipped:
@@ -184,10 +184,10 @@ def _edited_notes(edited: Mapping[str, bool], before: str) -> Iterator[str]:
     """Yields which cases were edited since the run before, and so are not compared with it; first those that fail since."""
     since = [case_id for case_id, is_worse in edited.items() if is_worse]
     if since:
-        yield f"{first_named(since, NAMED_SKIPPED)} fail{'s' * (len(since) == 1)} since edited: no regression"
+        yield f"{first_named(since, NAMED_SKIPPED)} fail{'s' * (len(since) == 1)} after an edit, which is not a regression"
     others = [case_id for case_id, is_worse in edited.items() if not is_worse]
     if others:
-        yield f"edited since {before}, so not compared with it: {first_named(others, NAMED_SKIPPED)}"
+        yield f"edited since {before} and therefore not compared: {first_named(others, NAMED_SKIPPED)}"
 
 
 def _record_metrics(db: Db, run: Record[BenchmarkRun], means: Sequence[runs.Mean]) -> None:
@@ -214,8 +214,9 @@ def _tell_regression(
     worst = fall.failing[0]
     shared = fall.shared
     sentence = (
-        f"{benchmark.title}: passes fell from {shared.previous_passed} of {shared.previous_total} to {shared.passed} of "
-        f"{shared.total} ({fall.evidence}); {shared.worse} {'case' if shared.worse == 1 else 'cases'} got worse, {shared.better} better."
+        f"{benchmark.title}: passes dropped from {shared.previous_passed} of {shared.previous_total} to {shared.passed} of "
+        f"{shared.total} ({fall.evidence}); {shared.worse} {'case' if shared.worse == 1 else 'cases'} got worse, {shared.better}"
+        " better."
     )
     if about.request.selection is not None:
         sentence += f" Only these cases were run: {about.request.selection}."
@@ -262,7 +263,7 @@ def _tell_below_threshold(
 ) -> None:
     """One task each time the benchmark falls below its threshold, until it passes again."""
     threshold = benchmark.passing_threshold
-    assert threshold is not None, "a run fails a threshold that there is"
+    assert threshold is not None, "a failed run has a threshold"
     title = f"Investigate {benchmark.title}: {run.fields.overall_score:.2f} below {threshold:.2f}"
     since = runs.last_passing(db, benchmark.id, threshold - TOLERANCE) or "the beginning"
     counted = _counted(run.fields.passed_count, run.fields.total_count, run.fields.trials)

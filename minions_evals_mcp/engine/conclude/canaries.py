@@ -18,7 +18,7 @@ NAMED = 5
 
 def canary_note(canaries: Sequence[str]) -> str:
     """Returns what a run's notes say of the canaries that it passed."""
-    return f"passed a canary, which no honest output does: {first_named(canaries, NAMED)}; it approves nothing"
+    return f"passed a canary, which no honest output does ({first_named(canaries, NAMED)}), and cannot be used for an approval"
 
 
 def tell_canaries(db: Db, run: Record[BenchmarkRun], benchmark: BenchmarkHead) -> None:

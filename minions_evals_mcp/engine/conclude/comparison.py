@@ -37,7 +37,7 @@ from minions_evals_mcp.store.seals import is_open_part, is_sealed
 
 RECOMMENDATION = {"improved": "ship", "regressed": "hold", "equivalent": "either", "inconclusive": "run more"}
 NAMED = 10
-DIFF = f"{Next('diff', reason='shows case by case what changed between two runs, whatever they are of')}."
+DIFF = f"{Next('diff', reason='shows case by case what changed between two runs, of any kind')}."
 
 
 @frozen_type
@@ -109,7 +109,7 @@ def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None)
     if unlike_cases:
         raise ConflictError(
             f"{run_a} and {run_b} were not comparable: {first_named(unlike_cases, NAMED)}.",
-            remedy=f"Run both versions again. Or: {Next('rejudge', {'run_id': run_b}, 'judges its stored outputs anew')}.",
+            remedy=f"Run both versions again. Or: {Next('rejudge', {'run_id': run_b}, 'judges its stored outputs again')}.",
         )
     return Pairing(a, b, shared)
 
@@ -248,20 +248,20 @@ def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple
     a, b = run_a.fields, run_b.fields
     if a.benchmark_id != b.benchmark_id:
         raise BadInputError(
-            f"{run_a.id} is of the benchmark {a.benchmark_id}, {run_b.id} of {b.benchmark_id}.",
+            f"{run_a.id} belongs to the benchmark {a.benchmark_id}, {run_b.id} to {b.benchmark_id}.",
             remedy="Compare two runs of the same benchmark.",
         )
     for run, version in ((run_a, a.prompt_version_ref), (run_b, b.prompt_version_ref)):
         if version is None:
             raise BadInputError(
-                f"the run {run.id} is of no prompt version.",
+                f"the run {run.id} has no prompt version.",
                 remedy=f"Run the benchmark with {argument('prompt_version_ref', 'VERSION')}. {DIFF}",
             )
     assert a.prompt_version_ref is not None
     assert b.prompt_version_ref is not None
     if a.prompt_version_ref == b.prompt_version_ref:
         raise BadInputError(
-            f"{run_a.id} and {run_b.id} are both of {a.prompt_version_ref}.",
+            f"{run_a.id} and {run_b.id} both use {a.prompt_version_ref}.",
             remedy=f"Name runs of two versions. {DIFF}",
         )
     return a.prompt_version_ref, b.prompt_version_ref

@@ -43,7 +43,7 @@ def decided(pairs: Sequence[CasePair], with_missing: Sequence[CasePair] | None, 
     if held == verdict:
         return Decision(difference, attempt.level, verdict)
     missing = _missing_outputs(pairs, with_missing)
-    why = f"{missing}: with missing outputs as failures the verdict would be {held}, not {verdict}"
+    why = f"{missing}: if missing outputs count as failures, the verdict would be {held}, not {verdict}"
     return Decision(difference, attempt.level, "inconclusive", why)
 
 

@@ -181,7 +181,7 @@ def _edited(db: Db, before: Record[BenchmarkRun], about: Concluding) -> str:
     then, now = before.fields.digests, about.digests
     if (then.test_case, then.scorer, then.embedder) == (now.test_case, now.scorer, now.embedder):
         return ""
-    return "every case that both have, or its checks, was edited" if all_edited(db, before.id, about.run_id) else ""
+    return "every shared case, or its checks, was edited" if all_edited(db, before.id, about.run_id) else ""
 
 
 def _regression(
@@ -234,4 +234,4 @@ def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | No
     if not falls:
         return None
     fall, worst = max(falls, key=lambda pair: pair[0])
-    return f"{worst.title} fell from {before[worst.title]:.2f} to {worst.score:.2f}" if fall > 0 else None
+    return f"{worst.title} dropped from {before[worst.title]:.2f} to {worst.score:.2f}" if fall > 0 else None

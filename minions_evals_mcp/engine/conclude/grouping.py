@@ -26,7 +26,7 @@ def grouping_notes(db: Db, run_id: str, sums: runs.Sums, effective: float) -> It
         if words := groups_words(sums.cases, units, min(effective, sums.cases)):
             yield words
         if units < FEW_GROUPS:
-            yield f"only {units} groups: with fewer than {FEW_GROUPS} the intervals can cover less than they state"
+            yield f"only {units} groups: with fewer than {FEW_GROUPS}, intervals can be too narrow"
         return
     shared, documents = shared_documents(db, run_id)
     if documents:

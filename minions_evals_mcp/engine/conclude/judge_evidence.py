@@ -69,7 +69,7 @@ def _in_words(figure: CorrectedFigure, raw: ComparisonVerdict) -> str:
     low, high = (100 * end for end in figure.interval)
     return (
         f"corrected by {figure.labels} labels the passes differ by {100 * figure.value:+.0f} points ({low:+.0f} to {high:+.0f});"
-        f" the judge alone says {100 * figure.raw:+.0f}, {raw}"
+        f" the judge alone gives {100 * figure.raw:+.0f}, {raw}"
     )
 
 

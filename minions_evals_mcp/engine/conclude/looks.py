@@ -32,7 +32,7 @@ class SequentialOutcome:
             )
         return (
             f"sequential: settled after {self.seen} of {self.planned} cases (evidence {self.look.evidence:.0f} to 1),"
-            f" {self.planned - self.seen} saved; the interval does not allow for stopping early"
+            f" {self.planned - self.seen} saved; the interval does not account for stopping early"
         )
 
 

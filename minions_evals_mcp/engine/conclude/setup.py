@@ -14,7 +14,7 @@ from minions_evals_mcp.store.queries import run_origins, shared_cases
 from minions_evals_mcp.store.queries.side_by_side import exchanged
 from minions_evals_mcp.store.seals import sealed_among
 
-UNSEEN = "nothing that we can see changed: the model, the world or code outside of the version moved"
+UNSEEN = "no visible change: the model, the world or code outside the version may have changed"
 CASES = "the cases"
 """What `changes` says where other cases were run, or some of them were edited."""
 
@@ -118,9 +118,9 @@ def changes_sentence(changes_seen: Sequence[str], *, moved: bool = True) -> str:
 def incomparable(before: RunSetup, now: RunSetup) -> str:
     """Returns why a fall from one run to the other is no regression; empty where it may be one."""
     if before.versions is None and now.versions is not None:
-        return f"it was made without a version, this one with {_version(now)}"
+        return f"it used no version, this one uses {_version(now)}"
     if before.target != now.target and now.target is not None and not _same_target(before, now):
-        return f"it was made with another target: {_target(before)}, this one with {_target(now)}"
+        return f"it used another target: {_target(before)}, this one uses {_target(now)}"
     return ""
 
 

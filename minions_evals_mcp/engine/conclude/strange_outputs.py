@@ -32,6 +32,6 @@ def strange_outputs(outputs: Iterable[RunOutput], total: int) -> Iterator[str]:
     if count < FEWEST:
         return
     if 2 * empty > count:
-        yield f"warning: {empty} of {count} outputs are empty; does what made them work?"
+        yield f"warning: {empty} of {count} outputs are empty. Check that the target works"
     elif is_alike and len(cases) >= FEWEST and not all_passed:
-        yield f"warning: all {count} outputs are alike; does what made them work?"
+        yield f"warning: all {count} outputs are identical. Check that the target works"

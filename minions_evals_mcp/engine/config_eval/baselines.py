@@ -58,7 +58,7 @@ def baseline_of(db: Db, matrix: Matrix, named: str | None) -> Evaluated | None:
     job = find_job(db, named)
     if job is None:
         raise BadInputError(
-            f"nothing was evaluated on a branch, or under a run, named {named!r}.",
+            f"no evaluation on a branch, or of a run, named {named!r}.",
             remedy=f"{Next('runs', reason='lists runs')}. Without {argument('baseline')} the last evaluation is the baseline.",
         )
     return next((evaluated for evaluated, _ in events if job.id in evaluated.run_ids), Evaluated(((job.id, ""),)))

@@ -54,9 +54,7 @@ from minions_evals_mcp.targets.prompted import written_prompt
 
 ENDED = frozenset({"completed", "awaiting-judgments"})
 """The states of a run of which every output was made."""
-AGAIN = (
-    "Run the same command again (where the cost stopped it, with a higher cap): it goes on; what was judged is kept."
-)
+AGAIN = "Progress is saved. Run the same command again to resume, with a higher cap if the cost stopped it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +193,7 @@ def _vet_judges(engine: Engine, evaluation: Evaluation, limits: EvalOptions, *, 
             own.judge(selection.grader)
     if any(selection.grader is None for selection in asking) and engine.judge_model() is None:
         raise UnsupportedError(
-            "select-best needs a model that judges.",
+            "select-best needs a judge model.",
             remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}.",
         )
 

@@ -20,7 +20,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
 from minions_evals_mcp.targets.prompted import recalled_inputs
 
-NOT_ASKED = "not asked for by this test"
+NOT_ASKED = "not part of this test"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
-from minions_evals_mcp.domain.providers import NO_ACCESS, Access
+from minions_evals_mcp.domain.providers import NO_ACCESS, ProviderAccess
 from minions_evals_mcp.engine.budget import Budget, Metered, uncapped, vet_cap
 from minions_evals_mcp.engine.config_eval.evaluation import (
     AddressSpec,
@@ -79,7 +79,9 @@ class Providers:
 
     async def models(self, spec: ModelSpec) -> Models:
         """The clients for a model: the engine's, else ones with the address and key that the config gives."""
-        given = Access(self._with_environment(spec.api_key) or None, self._with_environment(spec.base_url) or None)
+        given = ProviderAccess(
+            self._with_environment(spec.api_key) or None, self._with_environment(spec.base_url) or None
+        )
         if given == NO_ACCESS:
             return self.engine.models
         settings = self.engine.config.providers.reached(spec.model.partition(":")[0], given)
@@ -196,7 +198,7 @@ class Providers:
             case ProgramSpec():
                 program = spec.command[0]
                 if shutil.which(str(Path(spec.folder).absolute() / program) if "/" in program else program) is None:
-                    raise BadInputError(f"provider {provider.id}: there is no program {program!r}.")
+                    raise BadInputError(f"provider {provider.id}: program {program!r} not found.")
                 options = {"id": provider.id, "config": self._filled(spec.config)}
                 return Program(provider.id, spec.command, options, spec.folder)
             case AddressSpec():
@@ -216,7 +218,7 @@ class Providers:
             user = self._model(ModelSpec(model=str(judge), max_tokens=MAX_TOKENS), self.engine.models, budget)
         else:
             raise UnsupportedError(
-                "a simulated user needs a model that plays it.",
+                "a simulated user needs a model.",
                 remedy=f"Name one under config.userProvider, or with {argument('judge_model', 'provider:model')}.",
             )
         return SimulatedUser(user, target, spec.instructions, spec.max_turns, spec.initial, spec.stateful)

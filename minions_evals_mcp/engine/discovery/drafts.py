@@ -38,7 +38,7 @@ async def accept_drafts(engine: Engine, idents: Sequence[str], *, tag: str, made
     cases = await engine.store.read(drafts)
     wrong = next((case.id for case in cases if tag not in case.tags), None)
     if wrong is not None:
-        raise BadInputError(f"{wrong} is no draft that was made of {made_of}.", remedy="Name a case that it answered.")
+        raise BadInputError(f"{wrong} is not a draft created from {made_of}.", remedy="Name a case from its answer.")
     now = engine.clock()
     active = [
         replace(case, fields=case.fields.model_copy(update={"status": "active"}), updated_at=now, status="active")

@@ -110,7 +110,7 @@ async def read_by_model(engine: Engine, asked: TracesAsked, *, max_cost_usd: flo
     if model is None:
         raise BadInputError(
             "no model is configured to read traces.",
-            remedy=f"Set a key, or let {argument('reader', 'rules')} read them.",
+            remedy=f"Set a key, or use {argument('reader', 'rules')}.",
         )
     vet_cap(max_cost_usd, model.provider, model.model)
     traces = (

@@ -148,7 +148,7 @@ async def written_by_model(engine: Engine, sources: Sources, *, count: int, max_
     if model is None:
         raise BadInputError(
             "no model is configured to write cases.",
-            remedy=f"Set a key, or let {argument('writer', 'caller')} write them.",
+            remedy=f"Set a key, or use {argument('writer', 'caller')}.",
         )
     vet_cap(max_cost_usd, model.provider, model.model)
     stopped: list[str] = []
@@ -163,7 +163,7 @@ async def written_by_model(engine: Engine, sources: Sources, *, count: int, max_
     if why and not writer.written:
         raise StoppedError(f"{why}.", remedy=f"Raise {argument('max_cost_usd')}, or ask for fewer cases.")
     if not writer.written:
-        raise InstrumentError(f"{model} wrote no case that can be read.", remedy="Try again later.")
+        raise InstrumentError(f"{model} wrote no case that could be parsed.", remedy="Try again later.")
     cases = tuple(case for passage, _ in plan for case in writer.written.get(passage.id, ()))
     return ModelWriting(cases, len(plan) - len(writer.written), why, writer.name)
 

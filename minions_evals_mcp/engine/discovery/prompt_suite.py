@@ -136,12 +136,12 @@ async def sources_of(
         prompt_beside = prompt or ""
     if not found:
         raise BadInputError(
-            "no text is given.",
+            "no text given.",
             remedy=f"Give {argument('documents')}, {argument('prompt')} or {argument('prompt_version_ref')}.",
         )
     if len(found) > MOST_PASSAGES:
         raise BadInputError(
-            f"documents: they have {len(found)} passages, at most {MOST_PASSAGES} are read.",
+            f"documents: {len(found)} passages, the limit is {MOST_PASSAGES}.",
             remedy="Give fewer at once.",
         )
     named = () if version is None else version.fields.variables

@@ -121,7 +121,7 @@ class TracesAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TracesFound:
     """What was found in the traces, before anything is kept."""
 
     traces: Mapping[str, Trace]
@@ -172,7 +172,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-async def found_in_traces(engine: Engine, asked: TracesAsked) -> Found:
+async def found_in_traces(engine: Engine, asked: TracesAsked) -> TracesFound:
     """The failures of the traces by kind, those of the same request together. Nothing is kept."""
     read = await engine.store.read(
         partial(production_traces, agent_id=asked.agent_id, since=asked.since, limit=asked.limit)
@@ -180,7 +180,7 @@ async def found_in_traces(engine: Engine, asked: TracesAsked) -> Found:
     traces = {trace.id: trace for trace in read.traces}
     if not traces:
         raise BadInputError(
-            f"no complete trace of {asked.agent_id!r} is in the store.", remedy="Import traces, or name another agent."
+            f"the store has no complete trace of {asked.agent_id!r}.", remedy="Import traces, or name another agent."
         )
     if asked.readings is None:
         readings = [reading for trace in read.traces if (reading := read_by_rules(trace)) is not None]
@@ -188,11 +188,11 @@ async def found_in_traces(engine: Engine, asked: TracesAsked) -> Found:
         readings = await _renamed(engine, [masked_reading(reading) for reading in asked.readings])
         unknown = next((reading.trace_id for reading in readings if reading.trace_id not in traces), None)
         if unknown is not None:
-            raise BadInputError(f"{unknown!r} is no trace of {asked.agent_id!r} that was read.")
+            raise BadInputError(f"{unknown!r} is not one of the traces of {asked.agent_id!r} that were read.")
     failing = [reading for reading in readings if reading.code]
     vectors = await _vectors(engine, {reading.trace_id: traces[reading.trace_id].asked for reading in failing})
     groups = {kind: _requests(of_kind, traces, vectors) for kind, of_kind in by_kind(failing).items()}
-    return Found(traces, readings, read.masked, groups)
+    return TracesFound(traces, readings, read.masked, groups)
 
 
 def _requests(
@@ -243,7 +243,7 @@ async def suite_from_traces(engine: Engine, asked: TracesAsked) -> TraceSuite:
     )  # fmt: skip
 
 
-def _kinds(found: Found) -> Iterable[FailureKind]:
+def _kinds(found: TracesFound) -> Iterable[FailureKind]:
     for (code, about), requests in found.groups.items():
         readings = [reading for request in requests for reading in request]
         bounds = wilson(len(readings), len(found.traces))
@@ -284,7 +284,7 @@ def _case(
 ) -> Record[TestCase]:
     title = " ".join(filter(None, kind))
     lines = (
-        f"Made of the trace {trace.id}.", f"What went wrong: {reading.what or title}",
+        f"Created from the trace {trace.id}.", f"What went wrong: {reading.what or title}",
         f"Wrong answer: {_cut(output_text(trace.output) if trace.output else '', 400)}",
     )  # fmt: skip
     fields = TestCase(
@@ -310,7 +310,7 @@ def _draft(
     )  # fmt: skip
 
 
-def _covered(found: Found, drafts: Sequence[DraftCase], dimensions: Sequence[Dimension]) -> PairCoverage:
+def _covered(found: TracesFound, drafts: Sequence[DraftCase], dimensions: Sequence[Dimension]) -> PairCoverage:
     given = {reading.trace_id: reading.labels for reading in found.readings}
     names = [one.name for one in dimensions]
     seen = {ident: labels(trace, names, given.get(ident, {})) for ident, trace in found.traces.items()}

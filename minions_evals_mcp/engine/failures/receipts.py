@@ -60,8 +60,8 @@ def with_receipt(answer: ModelExplanation, log: Sequence[Json] | None, *, by: st
 def model_sentence(cause: ModelCause) -> str:
     """Returns what a model said and what bears it out, in one or two sentences; for one whose cause was not kept, why."""
     if cause.refused:
-        return f"{cause.by} was asked; its answer was discarded: {cause.refused}"
-    receipt = f"step {cause.step}: “{cause.quote}”" if cause.step else "it says that the log shows no cause"
+        return f"{cause.by} was asked, but its answer was discarded: {cause.refused}"
+    receipt = f"step {cause.step}: “{cause.quote}”" if cause.step else "according to it, the log shows no cause"
     return f"{cause.by} says {cause.failure_type}: {cause.root_cause or cause.description} ({receipt})"
 
 
@@ -70,13 +70,13 @@ def _fault(answer: ModelExplanation, log: Sequence[Json] | None) -> str:
     if is_blank(answer.root_cause) and is_blank(answer.description):
         return "it gives no cause"
     if answer.step is None:
-        return "it names no step of the log, and does not say that the log shows none"
+        return "it names no step of the log, and does not state that the log shows none"
     if answer.step == NO_STEP:
         return ""
     if not log or answer.step > len(log):
         return f"it names step {answer.step} of a log of {len(log or ())} steps"
     if not _stands_in(answer.quote, log[answer.step - 1]):
-        return f"its quote does not stand in step {answer.step}: “{answer.quote[:SHOWN]}”"
+        return f"its quote is not in step {answer.step}: “{answer.quote[:SHOWN]}”"
     return ""
 
 

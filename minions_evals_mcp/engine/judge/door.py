@@ -129,7 +129,7 @@ async def _likenesses(wanted: Sequence[Need], judges: Judges) -> dict[Similarity
         elif judges.own_embedder is not None:
             measured |= await similarities([*several], judges.own_embedder(name))
         else:
-            measured |= dict.fromkeys(several, Unmet("it names an embedder of its own, which is not asked here"))
+            measured |= dict.fromkeys(several, Unmet("it names its own embedder, which is not used here"))
     return measured
 
 

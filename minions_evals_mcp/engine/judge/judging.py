@@ -134,7 +134,7 @@ class Judging:
         """The verdict on a case without a rubric; the models that graded for its rules are who judged."""
         criterion = implicit(measure)
         score = min(1.0, max(0.0, whole.score)) * criterion.fields.max_score
-        verdict = by_rule(criterion, score, ruled.reason or "nothing was asked for")
+        verdict = by_rule(criterion, score, ruled.reason or "nothing was requested")
         graders = [self.panel.judge(asks.judge) for asks in self.panel.asks(measure) if self.panel.has(asks)]
         return OutputVerdicts(
             ((by_grader(verdict, [one.name for one in graders]) if graders else verdict, at),),

@@ -109,7 +109,7 @@ class OwnJudges:
         elif assertion.base_type == "classifier" and assertion.provider is None:
             raise BadInputError(
                 f"a classifier {UNNAMED}.",
-                remedy=f"{Next('eval', {'config': 'CONFIG'}, 'takes a config that names one')}.",
+                remedy=f"{Next('eval', {'config': 'CONFIG'}, 'runs a config that names one')}.",
             )
         else:
             self.service(assertion.provider)
@@ -134,6 +134,6 @@ class OwnJudges:
 
 def _only_there(grader: Grader) -> BadInputError:
     return BadInputError(
-        f"the judge {grader.model} of an assertion is code, or has an address or a key of its own, which stand in a config.",
+        f"the judge {grader.model} of an assertion is code, or has its own address or key. These work only in a config.",
         remedy=f"{Next('eval', {'config': 'CONFIG'}, 'runs that config')}.",
     )

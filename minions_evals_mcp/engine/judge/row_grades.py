@@ -18,7 +18,7 @@ from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.scoring.checks import Evidence, Grade, GradeNeed, Unmet
 
-NO_JUDGE = Unmet("it needs a model that judges: set a provider's key, or name the model in MINIONS_EVALS_JUDGE_MODEL")
+NO_JUDGE = Unmet("it needs a judge model: set a provider's key, or name the model in MINIONS_EVALS_JUDGE_MODEL")
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +43,7 @@ class RowGrades:
         grades: dict[GradeNeed, Grade | Unmet] = {}
         async with anyio.create_task_group() as calls:
             for need in needs:
-                assert not need.judge, "a row that names a judge of its own is refused when it is read"
+                assert not need.judge, "a row that names its own judge is refused when it is read"
                 if self.judge is None:
                     grades[need] = NO_JUDGE
                 else:

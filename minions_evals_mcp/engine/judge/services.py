@@ -55,7 +55,7 @@ def vet_webhook(url: str, allowed: Sequence[str]) -> None:
     """Raises `BadInputError` where the operator has not named the address: an output is sent to no other."""
     if not any(_within(url, prefix) for prefix in allowed):
         raise BadInputError(
-            f"the webhook {_without_secrets(url)} is not an address that you allowed.",
+            f"the webhook {_without_secrets(url)} is not allowed.",
             remedy=f"Outputs, prompts and variables are sent there. Allow it with MINIONS_EVALS_WEBHOOKS={origin(url)}",
         )
 
@@ -96,7 +96,7 @@ async def ask_webhook(
     try:
         answer: JsonValue = json.loads(body)
     except ValueError:
-        return Unmet(f"the webhook {_without_secrets(need.service)} answered no JSON")
+        return Unmet(f"the webhook {_without_secrets(need.service)} did not return JSON")
     return answer
 
 

@@ -54,7 +54,7 @@ def _without_a_model(panel: Panel, then: Next | None) -> str:
     """The remedy for a check that a model grades: a model that is set up is left out by the choice of who judges."""
     model = panel.engine.judge_model()
     if _left_out(panel):
-        return f"Leave {argument('judge')} out: {model} grades the check. A {panel.choice} judges criteria of rubrics only."
+        return f"Leave {argument('judge')} out: {model} grades the check. A {panel.choice} judges rubric criteria only."
     after = "" if then is None else f" Then: {then}."
     rubric = " Or make the check a criterion of a rubric, which you can judge." if panel.choice == "caller" else ""
     return f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}.{after}{rubric}"
@@ -67,7 +67,7 @@ def _vet_own(panel: Panel, measure: Measure) -> None:
     for name in own_names(measure.yardstick.assertions):
         if name not in panel.engine.own_checks:
             raise UnsupportedError(
-                f"test-case {measure.case.id} is checked by the Python function {name!r}.",
+                f"test-case {measure.case.id} is checked by the Python function {name!r}, which is not loaded here.",
                 remedy="Run the program that calls evaluate(…) again: only it has the function.",
             )
 
@@ -91,7 +91,7 @@ def _vet_active(measure: Measure, rubric: RubricInUse) -> None:
     """Refuses a rubric that is switched off: it judges no new run."""
     if not rubric.rubric.is_active:
         raise BadInputError(
-            f"test-case {measure.case.id}: its rubric {rubric.id} is inactive and judges no new run.",
+            f"test-case {measure.case.id}: its rubric {rubric.id} is inactive and cannot judge new runs.",
             remedy=f"Set isActive of the rubric {rubric.id} to true, or give the test-case another rubricId.",
         )
 
@@ -101,7 +101,7 @@ def _vet_criteria(panel: Panel, rubric: RubricInUse) -> None:
     for ident, criterion in rubric.criteria:
         if kinds[ident] == "heuristic" and not is_rule(criterion):
             raise UnsupportedError(
-                f"criterion {ident} of rubric {rubric.id} cannot be judged by rule: its scoringGuide is prose.",
+                f"criterion {ident} of rubric {rubric.id} cannot be judged by rules: its scoringGuide is prose.",
                 remedy="Write assertions into the guide, or let a model, the caller or a person judge:"
                 f" {argument('judge', 'llm')}, {argument('judge', 'caller')} or {argument('judge', 'human')}.",
             )

@@ -99,7 +99,7 @@ def _vetted(db: Db, *, judged: Job, labels: Sequence[ImportedLabel]) -> Given:
     for label in labels:
         place = (label.test_case_id, label.trial)
         if label.test_case_id not in there or label.trial > request.trials:
-            raise _refused(label, f"the run {judged.id} has no such output that was judged", "testCaseId")
+            raise _refused(label, f"the run {judged.id} has no such judged output", "testCaseId")
         if place not in criteria:
             (measure,) = measures(db, (label.test_case_id,), known)
             rubric = measure.yardstick
@@ -131,8 +131,8 @@ def _judgment(label: ImportedLabel, criteria: Sequence[Criterion]) -> GivenJudgm
     except ValueError:
         raise _refused(label, f"{label.score} is neither a number nor pass or fail", "score") from None
     if not low <= score <= high:
-        raise _refused(label, f"{score:g} lies outside {low:g} to {high:g}", "score")
-    text = label.rationale or f"A label that was imported, without a reason: {label.score}."
+        raise _refused(label, f"{score:g} is outside {low:g} to {high:g}", "score")
+    text = label.rationale or f"Imported label without a reason: {label.score}."
     return GivenJudgment(criterion_id=criterion.id, score=score, rationale=text)
 
 
@@ -145,7 +145,7 @@ async def _handed_in(engine: Engine, judged: Job, rater: str, given: Given, trig
     cases = tuple(dict.fromkeys(case_id for case_id, _ in given))
     judge = "human" if engine.speaker.is_person else "caller"
     rejudged = await rejudge_request(engine, judged.id, judge=judge, triggered_by=triggered_by)
-    sentence = f"{len(cases)} cases that were labelled elsewhere"
+    sentence = f"{len(cases)} cases labelled elsewhere"
     request = rejudged.model_copy(update={"case_ids": cases, "selection": sentence, "fresh": True})
     job = await run_benchmark(engine, request)
     packets = (await summarize(engine, job.id, limit=job.total)).packets

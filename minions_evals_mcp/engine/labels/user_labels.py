@@ -29,7 +29,7 @@ from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.talks import LabelledTalk, PlayedTalk
 
 Conversations = Annotated[tuple[Text, ...], Field(strict=False, max_length=500)]
-HOW_NAMED = "each by its case, or by POSITION.TRIAL as `conversations` shows it; #2 behind it is the second attempt"
+HOW_NAMED = "by case, or by POSITION.TRIAL as shown by `conversations` (append #2 for the second attempt)"
 NAMED = 8
 
 
@@ -39,17 +39,17 @@ class LabelRequest(Value):
     run_id: Annotated[
         Text,
         Field(description="The run"),
-        More("The run that had the conversations, by id or key, or a benchmark for its newest."),
+        More("The run with the conversations, by id or key, or a benchmark for its newest run."),
     ]
     sound: Annotated[
         Conversations,
         Field(description="CASE, or POSITION.TRIAL"),
-        More(f"Conversations whose user did its part: {HOW_NAMED}."),
+        More(f"Conversations whose simulated user did its part: {HOW_NAMED}."),
     ] = ()
     spoiled: Annotated[
         Conversations,
         Field(description="As sound"),
-        More(f"Conversations that their user spoiled: {HOW_NAMED}."),
+        More(f"Conversations that the simulated user spoiled: {HOW_NAMED}."),
     ] = ()
     reason: Annotated[
         Annotated[str, Field(min_length=1, max_length=2000)],
@@ -60,7 +60,7 @@ class LabelRequest(Value):
     max_cost_usd: Annotated[
         Dollars | None,
         Field(description="Stop before more US dollars are spent"),
-        More("Stop judging anew before this is spent."),
+        More("Stop judging again before spending more than this."),
         NAME_SAYS_IT,
     ] = None
 
@@ -69,7 +69,7 @@ class LabelRequest(Value):
         if not (self.sound or self.spoiled):
             raise ValueError("sound: name a conversation there, or in spoiled")
         if both := set(self.sound) & set(self.spoiled):
-            raise ValueError(f"spoiled: {min(both)} is named in sound, too")
+            raise ValueError(f"spoiled: {min(both)} is also named in sound")
         return self
 
 
@@ -103,7 +103,7 @@ async def keep_labels(engine: Engine, request: LabelRequest) -> KeptLabels:
     """Keeps the words, all or none. Raises `BadInputError` for an agent, and for what names no conversation that has ended."""
     speaker = engine.speaker
     if not speaker.is_person:
-        raise BadInputError("this takes a person's word, and an agent speaks here.", remedy=AS_A_PERSON)
+        raise BadInputError("only a person can do this, and the caller is an agent.", remedy=AS_A_PERSON)
     require_role(speaker, "judge")
     ident = (await find_subject(engine, request.run_id)).run_id
     return await engine.store.write(partial(_keep, engine=engine, ident=ident, request=request, by=speaker.name))
@@ -113,8 +113,8 @@ def _keep(db: Db, *, engine: Engine, ident: str, request: LabelRequest, by: str)
     root = kept_job(db, root_run(db, kept_job(db, ident)))
     if root.kind != "benchmark" or root.state not in {"completed", "failed"}:
         raise BadInputError(
-            f"the run {root.id} is {'of a test case' if root.kind != 'benchmark' else root.state}: nothing can be judged anew.",
-            remedy="Let it come to its end first." if root.kind == "benchmark" else "Run a benchmark with the case.",
+            f"the run {root.id} is {'of a test case' if root.kind != 'benchmark' else root.state}: nothing can be judged again.",
+            remedy="Wait until it is complete." if root.kind == "benchmark" else "Run a benchmark with the case.",
         )
     played = talks.played(db, root.id)
     said = [(_named(played, name, root.id), True) for name in request.sound]
@@ -149,7 +149,7 @@ def _named(played: Sequence[PlayedTalk], name: str, run_id: str) -> PlayedTalk:
     found = [talk for talk in units if (talk.is_last if attempt is None else talk.attempt == attempt)]
     if not found:
         raise BadInputError(
-            f"the run {run_id} has no conversation {name} that has ended.",
+            f"the run {run_id} has no finished conversation {name}.",
             remedy=f"{Next('show-run', {'run_id': run_id}, 'shows it')}. Name each by its case or POSITION.TRIAL.",
         )
     return found[0]

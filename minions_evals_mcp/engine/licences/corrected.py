@@ -35,8 +35,8 @@ class CorrectedFigure(Value):
         """The figure in one sentence."""
         low, high = (100 * end for end in self.interval)
         return (
-            f"Corrected by {self.labels} labels of people {what} is {100 * self.value:.0f} % (95 %: {low:.0f} to {high:.0f} %);"
-            f" the judge alone says {100 * self.raw:.0f} %."
+            f"Corrected by {self.labels} human labels, {what} is {100 * self.value:.0f} % (95 %: {low:.0f} to {high:.0f} %);"
+            f" the judge alone gives {100 * self.raw:.0f} %."
         )
 
 

@@ -263,9 +263,9 @@ def _state(
         failing = ", ".join(f"{probe.probe} ({probe.wrong} of {probe.outputs} wrong)" for probe in failed)
         return "unqualified", f"it fails the probe {failing}"
     if figures.labels < FEWEST_LABELS:
-        of = f"{figures.labels} of the {FEWEST_LABELS} labels that it takes"
+        of = f"{figures.labels} of the {FEWEST_LABELS} labels needed"
         if before is not None and before.state == "unqualified":
-            return "unqualified", f"the judge before it was refused on this criterion, and only {of} speak for this one"
+            return "unqualified", f"the previous judge was refused on this criterion, and only {of} support this one"
         return "unknown", of
     failing = _agreeing(figures)
     return ("qualified", failing) if figures.suffices else ("unqualified", failing)
@@ -282,7 +282,7 @@ def _agreeing(figures: _Figures) -> str:
     if low >= LEAST_KAPPA:
         assert figures.youden_ci is not None
         return (
-            f"{figures.labels} labels do not show yet that it sees both good and bad outputs (sensitivity + specificity − 1"
+            f"{figures.labels} labels do not yet show that it recognizes both good and bad outputs (sensitivity + specificity − 1"
             f" is {figures.youden_ci[0]:.2f} to {figures.youden_ci[1]:.2f}, {LEAST_YOUDEN:g} is needed)"
         )
-    return f"{figures.labels} labels do not suffice ({kappa}, {LEAST_KAPPA:g} is needed)"
+    return f"{figures.labels} labels are not enough ({kappa}, {LEAST_KAPPA:g} is needed)"

@@ -130,8 +130,8 @@ def _unlabelled(judged_by: str) -> CriterionStanding:
         judged_by=judged_by,
         state="unknown",
         labels=0,
-        reason="people label by the criteria of a rubric only",
-        unprobed="only the criteria of a rubric can be probed",
+        reason="people can label only by rubric criteria",
+        unprobed="only rubric criteria can be probed",
     )
 
 

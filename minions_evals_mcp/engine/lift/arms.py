@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,11 +28,12 @@ def prompt_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One arm: what it lays into each workspace. Equal files make an equal version."""
+    """One arm: what it lays into each workspace. Equal files make an equal version. `lacks` names what was left out of it."""
 
     lift: str
-    name: ArmName
+    name: ArmName | Literal["ablated"]
     files: Sequence[Laid]
+    lacks: str = ""
 
     @property
     def laid(self) -> Json:
@@ -49,30 +50,30 @@ class Arm:
         return canonical({"laid": self.laid})
 
 
-async def save_arms(engine: Engine, arms: Mapping[ArmName, Arm]) -> None:
-    """Keeps both arms as versions; one that is kept already stays as it is."""
+async def save_arms(engine: Engine, arms: Sequence[Arm]) -> None:
+    """Keeps the arms of one lift as versions; one that is kept already stays as it is."""
     numbers, version_ids = await engine.store.read(lambda db: _known(db, arms))
     number = max(numbers, default=0)
     arrivals: list[Arrival] = []
-    for arm in (arms["without"], arms["with"]):
+    for arm in arms:
         if arm.version in version_ids:
             continue
         number += 1
         laid = len(arm.files)
+        title = f"without {arm.lacks}" if arm.lacks else arm.name
         fields = PromptVersion(
             content=arm.content(),
-            description=f"{arm.lift}, {arm.name}: {laid} {'file' if laid == 1 else 'files'} in the workspace",
+            description=f"{arm.lift}, {title}: {laid} {'file' if laid == 1 else 'files'} in the workspace",
             version_number=number,
             prompt_id=prompt_of(arm.lift),
         )
         at = engine.clock()
-        arrivals.append(Arrival(Record(arm.version, fields, f"{arm.lift} ({arm.name})", at, at)))
+        arrivals.append(Arrival(Record(arm.version, fields, f"{arm.lift} ({title})", at, at)))
     if arrivals:
         await save_records(engine, arrivals)
 
 
-def _known(db: Db, arms: Mapping[ArmName, Arm]) -> tuple[list[int], set[str]]:
-    lift = arms["with"].lift
-    numbers = [link.number for link in version_rows.links(db, prompt_of(lift))]
-    wanted = [arm.version for arm in arms.values()]
+def _known(db: Db, arms: Sequence[Arm]) -> tuple[list[int], set[str]]:
+    numbers = [link.number for link in version_rows.links(db, prompt_of(arms[0].lift))]
+    wanted = [arm.version for arm in arms]
     return numbers, set(records.get_all(db, wanted, PromptVersion))

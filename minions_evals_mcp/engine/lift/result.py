@@ -79,12 +79,28 @@ class TriggerFigures(Value):
     recall_bounds: tuple[float, float] | None = None
 
 
+class ComponentLift(Value):
+    """The lift of a plugin's `components` over the plugin without them; several are named where they were tried together only.
+
+    `delta` is the score of the whole plugin minus that without them (0 to 1), `interval` its 95 % interval. `p_value` is
+    adjusted for all components that were tried (Holm), and the verdict needs it at 5 %. `run` is the one without them.
+    """
+
+    components: tuple[str, ...]
+    verdict: LiftVerdict
+    delta: float
+    interval: tuple[float, float]
+    p_value: float
+    cases: Count
+    run: str
+
+
 class LiftResult(Value):
     """The result of a lift. `delta`, `interval` and `pValue` are of the difference of scores (0 to 1), with the subject minus
     without, at 5 % for this lift alone; `comparison` holds the same runs as an attempt that an approval may rest on. They and
     the verdict are None where the cases only ask whether the skill is taken up, in `triggerRun`. `leftOut` names the evals that
     say neither what their output should be nor whether the skill should be taken up, `notes` say what else of the cases is not
-    carried out.
+    carried out. `components` are those of a plugin, where they were tried one by one.
     """
 
     name: str
@@ -99,12 +115,14 @@ class LiftResult(Value):
     trigger_run: str | None = None
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    components: tuple[ComponentLift, ...] = ()
 
     @property
     def runs(self) -> tuple[str, ...]:
         """The runs that it rests on."""
         compared = () if self.comparison is None else (self.comparison.run_a, self.comparison.run_b)
-        return compared if self.trigger_run is None else (*compared, self.trigger_run)
+        asked = () if self.trigger_run is None else (self.trigger_run,)
+        return tuple(dict.fromkeys((*compared, *asked, *(component.run for component in self.components))))
 
 
 def cost_changes(without: Sequence[ArmUnit], with_: Sequence[ArmUnit]) -> tuple[CostChange, ...]:
@@ -197,9 +215,9 @@ def _names(case_ids: Iterable[str]) -> tuple[str, ...]:
 def trigger_words(name: str, figures: TriggerFigures | None) -> str:
     """The answer where only that was asked, in a sentence."""
     if figures is None:
-        return f"Whether {name} is taken up is not known: no output came with a tool log."
+        return f"Unknown whether the agent uses {name}: no output has a tool log."
     recall = figures.recall
-    return f"{name} is taken up in {recall.found} of {recall.of} outputs where it should be; nothing else is asked."
+    return f"The agent uses {name} in {recall.found} of {recall.of} outputs where it should. The cases have no other check."
 
 
 def lift_words(name: str, lift: Lift, comparison: ComparisonSummary) -> str:
@@ -218,11 +236,27 @@ def lift_words(name: str, lift: Lift, comparison: ComparisonSummary) -> str:
         case "no difference":
             sentence = f"{name} makes no difference that matters: {moved}."
         case "undecided":
-            settle = f" What would settle it: {difference.settle}." if difference.settle else ""
+            settle = f" To decide: {difference.settle}." if difference.settle else ""
             sentence = f"Undecided whether {name} helps: {moved}.{settle}"
     if comparison.attempt == 1 or VERDICTS[lift.verdict] not in {"helps", "harmful"}:
         return sentence
-    return (
-        f"{sentence} It is attempt {comparison.attempt} on the same baseline, and of many attempts some succeed by luck: an approval"
-        f" asks for p <= {comparison.level:.2g}."
+    return f"{sentence} This is attempt {comparison.attempt} on the same baseline, so an approval needs p <= {comparison.level:.2g}."
+
+
+def component_words(found: ComponentLift) -> str:
+    """Which components help or harm, in a sentence."""
+    low, high = found.interval
+    names, several = " and ".join(found.components), len(found.components) > 1
+    moved = (
+        f"{found.delta:+.3f} in score over the plugin without {'them' if several else 'it'} (95 %: {low:+.3f} to {high:+.3f},"
+        f" p = {found.p_value:.2g} adjusted; {found.cases} cases)"
     )
+    match found.verdict:
+        case "helps":
+            return f"{names} {'help' if several else 'helps'}: {moved}"
+        case "harmful":
+            return f"{names} {'are' if several else 'is'} harmful: {moved}"
+        case "no difference":
+            return f"{names} {'make' if several else 'makes'} no difference that matters: {moved}"
+        case "undecided":
+            return f"undecided whether {names} {'help' if several else 'helps'}: {moved}"

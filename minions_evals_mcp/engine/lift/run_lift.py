@@ -13,7 +13,9 @@ from minions_evals_mcp.engine.answers.comparison_summary import summarize_compar
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.conclude.comparison import MARGIN, pairing
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.lift.ablation import Ablating, affordable_arms
 from minions_evals_mcp.engine.lift.arms import Arm, ArmName, save_arms
+from minions_evals_mcp.engine.lift.components import Ablation
 from minions_evals_mcp.engine.lift.result import (
     VERDICTS,
     LiftResult,
@@ -39,7 +41,8 @@ class LiftPlan:
 
     `benchmark_id` is None where the cases only ask whether the `skill` is taken up. `triggers_id` is the benchmark of those
     cases; they are run with it alone. `case_files` is the folder in which the cases' own files stand, `left_out` the evals of
-    the file that ask for nothing. `notes` say what of the cases is not carried out, `runs` how often they ask to be run.
+    the file that ask for nothing. `notes` say what of the cases is not supported, `runs` how often they ask to be run.
+    `ablation` finds which components of a plugin help.
     """
 
     name: str
@@ -53,17 +56,18 @@ class LiftPlan:
     left_out: Sequence[str] = ()
     notes: Sequence[str] = ()
     runs: int | None = None
+    ablation: Ablation | None = None
 
     def __post_init__(self) -> None:
         if self.arms["with"].laid == self.arms["without"].laid:
             raise BadInputError(
-                "both arms lay the same files into their workspaces.",
-                remedy=f"Name what is tried with {argument('with_')}, and what it is tried against with {argument('without')}.",
+                "both arms use the same workspace files.",
+                remedy=f"Name what to test with {argument('with_')}, and the alternative with {argument('without')}.",
             )
         if self.benchmark_id is None and self.skill is None:
             raise BadInputError(
-                "the cases only ask whether a skill is taken up, and no skill is tried.",
-                remedy="Name the folder of a skill, or say in each case what its output should be.",
+                "the cases check only whether a skill is used, and this lift tests no skill.",
+                remedy="Name a skill's folder, or give each case a check of its output.",
             )
 
     @property
@@ -75,7 +79,8 @@ class LiftPlan:
 
     def workspaces(self) -> Workspaces:
         """The workspaces in which the target is started."""
-        return Workspaces({arm.version: arm.files for arm in self.arms.values()}, self.case_files)
+        ablated = () if self.ablation is None else self.ablation.arms.values()
+        return Workspaces({arm.version: arm.files for arm in (*self.arms.values(), *ablated)}, self.case_files)
 
 
 async def run_lift(
@@ -88,10 +93,13 @@ async def run_lift(
     if plan.runs is not None and "trials" not in settings.model_fields_set:
         settings = settings.model_copy(update={"trials": plan.runs})
     await save_records(engine, [Arrival(record) for record in plan.records])
-    await save_arms(engine, plan.arms)
+    await save_arms(engine, [plan.arms["without"], plan.arms["with"]])
     if plan.benchmark_id is None:
         run_id = await _ask_triggers(engine, plan, settings, settings.key, progress)
         return await triggers_result(engine, plan, run_id)
+    most_arms = 0
+    if plan.ablation is not None:
+        most_arms = await affordable_arms(engine, plan.ablation, plan.benchmark_id, settings.trials)
     request = ComparisonRequest.asked_by(
         settings,
         benchmark_id=plan.benchmark_id,
@@ -104,7 +112,14 @@ async def run_lift(
     trigger_run = None
     if plan.triggers_id is not None:
         trigger_run = await _ask_triggers(engine, plan, settings, f"{comparison.id}:triggers", progress)
-    return await lift_result(engine, plan, comparison.id, trigger_run=trigger_run)
+    result = await lift_result(engine, plan, comparison.id, trigger_run=trigger_run)
+    if plan.ablation is None or result.comparison is None:
+        return result
+    ablating = Ablating(engine, plan.ablation, settings, result.comparison, progress)
+    components = await ablating.run(most_arms)
+    if components is None:
+        return None
+    return result.model_copy(update={"components": components, "notes": (*result.notes, *ablating.notes())})
 
 
 async def _ask_triggers(

@@ -43,10 +43,10 @@ class NothingAgreedError(BadInputError):
         self, benchmark: Record[Benchmark], *, judged_by_model: bool, user_check: UserCheckAgreement | None = None
     ) -> None:
         super().__init__(
-            f"no output of {benchmark.id} was judged by a person and by a model.",
+            f"no output of {benchmark.id} has been judged by both a person and a model.",
             remedy=f"{Next('label', {'run_id': benchmark.id}, 'draws outputs that a model judged, for people to judge')}."
-            f" {Next('rejudge', {'run_id': 'RUN', 'judge': 'human'}, 'hands over all outputs of a run')}."
-            f" {Next('judge', reason='takes their judgments')}.",
+            f" {Next('rejudge', {'run_id': 'RUN', 'judge': 'human'}, 'asks people about all outputs of a run')}."
+            f" {Next('judge', reason='collects their judgments')}.",
         )
         self.benchmark = benchmark
         self.judged_by_model = judged_by_model

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import cycle
 
+from minions_evals_mcp.domain.speaker import Role
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
 from minions_evals_mcp.judges.packets import Submission
 from minions_evals_mcp.next_steps import Next
-from minions_evals_mcp.store import speakers
+from minions_evals_mcp.store import records, speakers
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.jobs import Job
@@ -28,6 +29,41 @@ class Assigned(Value):
 
     run_id: str
     outputs: dict[str, int]
+
+
+class Share(Value):
+    """A person who may judge, and how many waiting outputs of a run are theirs."""
+
+    name: str
+    role: Role
+    outputs: int
+
+
+class JudgingShares(Value):
+    """Who judges what of a run: each person's share, and how many outputs are anybody's."""
+
+    run_id: str
+    title: str
+    shares: tuple[Share, ...]
+    unassigned: int
+
+
+async def judging_shares(engine: Engine, run_id: str) -> JudgingShares:
+    """Who judges what of the run's outputs that wait; raises `NotFoundError` where there is no such run."""
+    job = await get_job(engine, run_id)
+
+    def read(db: Db) -> JudgingShares:
+        held = assignments.shares(db, job.id)
+        judges = [one for one in speakers.people(db) if one.role != "viewer"]
+        subject = records.find(db, job.subject_id)
+        return JudgingShares(
+            run_id=job.id,
+            title=job.subject_id if subject is None else subject.title,
+            shares=tuple(Share(name=one.name, role=one.role, outputs=held.get(one.name, 0)) for one in judges),
+            unassigned=held.get(None, 0),
+        )
+
+    return await engine.store.read(read)
 
 
 async def assign(engine: Engine, run_id: str, people: Sequence[str]) -> Assigned:
@@ -78,9 +114,9 @@ async def vet_assignment(engine: Engine, job: Job, submission: Submission) -> No
     others = await engine.store.read(taken)
     if others is not None:
         digest, owner = others
-        again = Next("people-assign", {"run_id": job.id, "people": "NAME"}, "divides what waits anew")
+        again = Next("people-assign", {"run_id": job.id, "people": "NAME"}, "reassigns the waiting outputs")
         raise ConflictError(
-            f"judgment request {digest} is {owner}'s to judge.",
+            f"judgment request {digest} is {owner}'s task.",
             remedy=f"{Next('judge', reason='shows what is yours')}. {again}.",
         )
 
@@ -92,7 +128,7 @@ def judging_person(db: Db, name: str) -> str:
         raise NotFoundError("person", name, remedy=f"{Next('people-list', reason='shows who is known')}.")
     if known.role == "viewer":
         raise BadInputError(
-            f"{known.name} is a viewer, who judges nothing.",
+            f"{known.name} is a viewer, and viewers cannot judge.",
             remedy=f"{Next('people-role', {'name': known.name, 'role': 'judge'}, 'lets them judge')}.",
         )
     return known.name

@@ -81,8 +81,8 @@ async def draw_labels(
     frame = await engine.store.read(partial(_frame, ident=ident))
     if not frame.left:
         raise BadInputError(
-            f"all {frame.drawn} cases of the run {frame.run_id} were drawn already.",
-            remedy=f"{Next('judge', reason='asks for those that wait')}. A new run has new outputs.",
+            f"all {frame.drawn} cases of the run {frame.run_id} have already been drawn.",
+            remedy=f"{Next('judge', reason='asks for the waiting ones')}. A new run has new outputs.",
         )
     drawn = case_order(list(frame.left), int(text_digest(f"{frame.run_id}:{frame.drawn}")[:8], 16))[:number]
     chosen = tuple(ident for ident in frame.left if ident in set(drawn))
@@ -131,9 +131,9 @@ async def adjudicate_labels(engine: Engine, ident: str, *, person: str, triggere
     apart = [output for output, verdicts in several.items() if len(verdicts) % 2 == 0 and len({*verdicts}) > 1]
     if not apart:
         agreed = (
-            f"people agree on all {len(several)} outputs that two or more of them judged."
+            f"people agree on all {len(several)} outputs judged by two or more of them."
             if several
-            else "no output was judged by two people."
+            else "no output has been judged by two people."
         )
         two = Next("label", {"run_id": job.id, "raters": "NAME"}, "given twice, has two people judge the same outputs")
         raise BadInputError(agreed, remedy="" if several else f"{two}.")
@@ -177,8 +177,8 @@ def judged_job(db: Db, *, ident: str) -> Job:
     job = None if run_id is None else jobs.job(db, run_id)
     if job is None:
         raise BadInputError(
-            f"{ident} is no benchmark or benchmark-run whose outputs a model judged.",
-            remedy="Labels say whether a model judge can be trusted. First:"
-            f" {Next('run-benchmark', {'benchmark_id': 'BENCHMARK', 'judge': 'llm'}, 'has a model judge')}.",
+            f"{ident} is not a benchmark or benchmark-run judged by a model.",
+            remedy="Labels measure whether a model judge can be trusted. First:"
+            f" {Next('run-benchmark', {'benchmark_id': 'BENCHMARK', 'judge': 'llm'}, 'uses a model judge')}.",
         )
     return job

@@ -48,23 +48,24 @@ class CheckRequest(Value):
     ident: Annotated[
         Annotated[Text, Names(("benchmark", "benchmark-run"))],
         Field(description="A benchmark or a run"),
-        More("A benchmark (its newest run that a model judged), or a benchmark-run by id or key."),
+        More("A benchmark (for its newest run judged by a model), or a benchmark-run by id or key."),
     ]
     limit: Annotated[
         int,
-        Field(ge=1, description="The most of its cases"),
+        Field(ge=1, description="Maximum number of cases"),
         More("Maximum number of its cases. A probe needs 6 outputs of a kind to fail."),
     ] = PROBED
     probes: Annotated[
         tuple[ProbeKind, ...],
         Field(strict=False, min_length=1, description="Only these probes"),
         More(
-            "Only these: leave out what your criterion does not ask for (a criterion of tone need not fail an off-topic"
-            " answer)."
+            "Only these probes. Leave out those your criterion does not cover: a tone criterion need not fail an off-topic answer."
         ),
     ] = PROBES
     max_cost_usd: Annotated[
-        Dollars | None, Field(description="Stop before more US dollars are spent"), More("Stop before this is spent.")
+        Dollars | None,
+        Field(description="Stop before more US dollars are spent"),
+        More("Stop before spending more than this."),
     ] = None
 
 
@@ -177,7 +178,7 @@ async def _checking(engine: Engine, request: CheckRequest) -> _Checking:
     model = planning.model_of(job)
     if model is None:
         raise BadInputError(
-            f"the run {job.id} was judged by its caller: no judge model is configured.",
+            f"the run {job.id} was judged by its caller, and no judge model is configured.",
             remedy=f"{_judged_by_a_model(job.id, job.subject_id)}.",
         )
     stopped: list[str] = []
@@ -216,8 +217,8 @@ def _plan(db: Db, *, run_id: str, request: CheckRequest, panel: Panel) -> list[_
 def _criterion(measure: Measure, criterion_id: str, key: JudgeKey, panel: Panel) -> Criterion:
     if panel.digest(measure) != key.judge or measure.rubric_digest() != key.rubric:
         raise ConflictError(
-            f"the judge or the rubric of {measure.case.id} was changed since the run: another judge would be probed.",
-            remedy="Run or rejudge the benchmark as it is now, and probe that run.",
+            f"the judge or the rubric of {measure.case.id} has changed since the run, so the probe would test another judge.",
+            remedy="Run or rejudge the benchmark, then probe that run.",
         )
     return next(criterion for criterion in panel.criteria(measure) if criterion.id == criterion_id)
 
@@ -319,4 +320,4 @@ def _line(kept_probe: ProbeVerdict) -> ProbeLine:
 
 def _judged_by_a_model(run_id: str, benchmark_id: str) -> Next:
     arguments = {"run_id": run_id, "benchmark_id": benchmark_id, "judge": "llm"}
-    return Next("rejudge", arguments, "has a model judge the same outputs")
+    return Next("rejudge", arguments, "judges the same outputs with a model")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -29,7 +29,7 @@ from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.drafts import count_drafts
-from minions_evals_mcp.store.queries.judging.assignments import whose
+from minions_evals_mcp.store.queries.judging.assignments import own, was_assigned, whose
 from minions_evals_mcp.store.queries.judging.waiting_outputs import Place, count_waiting, units_of_waiting, waiting
 
 PAGE = 50
@@ -38,13 +38,13 @@ TRIES, PAUSE_S = 30, 0.1
 Unasked = Literal["no-rubric", "changed", "caller", "draft", "user", "user-person", "others"]
 UNASKED: dict[Unasked, str] = {
     "no-rubric": f"have no rubric. Write one, or: {Next('accept-run', {'run_id': 'RUN:POSITION.TRIAL'}, 'accepts the output')}",
-    "changed": "belong to a case or rubric that was changed since: run it again under a new key",
-    "caller": "wait for the agent that asked, which judges them:"
-    f" {Next('submit', reason='hands its judgments in')}. A person judges under {argument('judge', 'human')}",
+    "changed": "belong to a case or rubric that has changed since: run it again under a new key",
+    "caller": "wait for the requesting agent to judge them:"
+    f" {Next('submit', reason='submits its judgments')}. A person judges under {argument('judge', 'human')}",
     "others": "are assigned to other people, or are being judged by them",
-    "user": "are conversations that wait for the agent that asked, which plays their user",
+    "user": "are conversations whose user is played by the requesting agent",
     "user-person": "are conversations whose user a person plays, on the page under Judge",
-    "draft": "are test cases made of a failure that lack the right output:"
+    "draft": "are test cases created from a failure and still without a correct output:"
     f" {Next('promote', {'failure_id': 'RUN:CASE', 'corrected': 'TEXT'}, 'gives it')}",
 }
 
@@ -126,26 +126,35 @@ def _next(db: Db, *, run_id: str | None, after: str, plays: bool, person: str | 
     queue = QueueLook(count_waiting(db, run_id=run_id), units_of_waiting(db, run_id=run_id))
     known: dict[str, RubricInUse] = {}
     runs: dict[str, Job] = {}
-    seen = after
-    while page := waiting(db, run_id=run_id, after=seen, limit=PAGE):
-        for job_id, seen in page:
-            if person is not None and whose(db, (job_id, seen), at=at) not in {None, person}:
-                queue.unasked["others"] = queue.unasked.get("others", 0) + 1
-                continue
-            question = _question(db, job_id, seen, known, runs)
-            if isinstance(question, JudgeQuestion):
-                queue.question = question
+    for job_id, digest in _places(db, run_id, after, person):
+        if person is not None and whose(db, (job_id, digest), at=at) not in {None, person}:
+            queue.unasked["others"] = queue.unasked.get("others", 0) + 1
+            continue
+        question = _question(db, job_id, digest, known, runs)
+        if isinstance(question, JudgeQuestion):
+            queue.question = question
+            return queue
+        if isinstance(question, UserQuestion):
+            if plays:
+                queue.user = question
                 return queue
-            if isinstance(question, UserQuestion):
-                if plays:
-                    queue.user = question
-                    return queue
-                question = "user-person"
-            if question is not None:
-                queue.unasked[question] = queue.unasked.get(question, 0) + 1
+            question = "user-person"
+        if question is not None:
+            queue.unasked[question] = queue.unasked.get(question, 0) + 1
     if run_id is None and (drafts := count_drafts(db)):
         queue.unasked["draft"] = drafts
     return queue
+
+
+def _places(db: Db, run_id: str | None, after: str, person: str | None) -> Iterator[Place]:
+    """What waits after that packet: first what is assigned to the person, then what is anybody's or others'."""
+    mine = [] if person is None else own(db, person, run_id=run_id)
+    if mine and (not after or was_assigned(db, person or "", after)):
+        yield from (place for place in mine if place[1] > after)
+        after = ""
+    while page := waiting(db, run_id=run_id, after=after, limit=PAGE):
+        yield from (place for place in page if place not in mine)
+        after = page[-1][1]
 
 
 def _question(

@@ -49,12 +49,12 @@ async def promise_error(engine: Engine, ident: str, *, max_error: float, trigger
     Raises `BadInputError` where no run was judged by a model, or `max_error` is no share.
     """
     if not 0 < max_error < 1:
-        raise BadInputError(f"max-judge-error is {max_error:g}.", remedy="Give a share, such as 0.1.")
+        raise BadInputError(f"invalid max-judge-error {max_error:g}.", remedy="Give a share, such as 0.1.")
     certified, split = await engine.store.read(partial(_certified, ident=ident, max_error=max_error))
     queue = None
     if certified.threshold is not None and split.waiting:
         request = await rejudge_request(engine, split.run_id, judge="human", triggered_by=triggered_by)
-        sentence = f"{len(split.waiting)} cases of which the judge is less sure than {certified.threshold:g}"
+        sentence = f"{len(split.waiting)} cases where the judge's confidence is below {certified.threshold:g}"
         job = await run_benchmark(engine, request.model_copy(update={"case_ids": split.waiting, "selection": sentence}))
         queue = job.id
     return JudgePromise(
@@ -97,16 +97,17 @@ def _in_words(held: Promise, split: _Sorted) -> str:
     promise = f"at most {100 * held.error:g} % of its answers differ from people's"
     if held.threshold is not None:
         return (
-            f"Granted: where the judge is at least {held.threshold:g} sure, {promise} ({held.wrong} of {held.labels} labels do;"
-            f" the promise is broken in at most {100 * held.delta:g} % of draws). {split.answered} of {split.outputs} outputs stand"
-            f" as judged, {len(split.waiting)} cases wait for people."
+            f"Granted: where the judge is at least {held.threshold:g} confident, {promise} ({held.wrong} of {held.labels} labels"
+            " do;"
+            f" this fails in at most {100 * held.delta:g} % of draws). {split.answered} of {split.outputs} outputs keep the judge's"
+            f" verdict, {len(split.waiting)} cases wait for people."
         )
     if held.labels < held.needed:
         return (
-            f"Not granted: that {promise} takes {held.needed} labels that were drawn at random, and there are {held.labels}."
+            f"Not granted: to show that {promise}, {held.needed} randomly drawn labels are needed, and there are {held.labels}."
             f" {Next('label', {'run_id': split.run_id, 'draw': 2 * held.needed}, 'draws more')}."
         )
     return (
-        f"Not granted: of the answers that it is surest of, {held.wrong} of {held.labels} differ from people's (up to"
-        f" {100 * held.bound:.0f} %); {100 * held.error:g} % cannot be promised."
+        f"Not granted: even among its most confident answers, {held.wrong} of {held.labels} differ from people's"
+        f" (up to {100 * held.bound:.0f} %), so {100 * held.error:g} % cannot be guaranteed."
     )

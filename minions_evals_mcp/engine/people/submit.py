@@ -90,7 +90,7 @@ async def _vet_name(engine: Engine, submission: Submission) -> None:
         return
     if await engine.store.read(partial(speakers.is_person, name=submission.judged_by)):
         raise BadInputError(
-            f"judgedBy: {submission.judged_by} is a person whom this store knows, and an agent speaks here.",
+            f"judgedBy: {submission.judged_by} is a person registered in this store, and the caller is an agent.",
             remedy=f"Give the agent's own name. {AS_A_PERSON}",
         )
 
@@ -99,7 +99,7 @@ def _vet_distinct(submission: Submission) -> None:
     seen: set[str] = set()
     for packet in submission.packets:
         if packet.digest in seen:
-            raise ConflictError(f"duplicate judgment request {packet.digest}.", remedy="Answer each once.")
+            raise ConflictError(f"duplicate judgment request {packet.digest}.", remedy="Answer each request once.")
         seen.add(packet.digest)
 
 
@@ -119,25 +119,28 @@ async def _accept(
     row = await engine.store.read(lambda db: jobs.unit_of_packet(db, job.id, answered.digest))
     if row is None:
         raise ConflictError(
-            f"the run {job.id} handed out no judgment request {answered.digest}.",
-            remedy=f"{Next('show-run', {'run_id': job.id}, 'shows those that wait')}. Where the case or a criterion was changed"
+            f"the run {job.id} has no judgment request {answered.digest}.",
+            remedy=f"{Next('show-run', {'run_id': job.id}, 'shows the waiting requests')}. If the case or a criterion has changed"
             " since the run began, run again under a new key.",
         )
     if row.outcome == "awaiting-judgments" and talks.player_asked(row.reason):
         raise BadInputError(
-            f"request {answered.digest} asks what the user of a conversation says next, and no message is given.",
+            f"request {answered.digest} asks for the next message of the user in a conversation, and got none.",
             remedy="Give message, or leaves: true.",
         )
     if row.outcome != "awaiting-judgments" or row.observed is None:
         raise ConflictError(
-            f"judgment request {answered.digest}: it is judged already.", remedy="A judgment is never changed."
+            f"judgment request {answered.digest}: already judged.", remedy="Judgments cannot be changed."
         )
     rubrics: dict[str, RubricInUse] = {}
     (measure,) = await engine.store.read(lambda db: measures(db, (row.case_id,), rubrics))
     if not isinstance(measure.yardstick, RubricInUse):
         raise BadInputError(
-            f"test-case {row.case_id} has no rubric: there is nothing to judge by.",
-            remedy=f"{Next('accept', {'test_case_id': row.case_id}, 'accepts the output as the baseline')}. Or give the case a rubric.",
+            f"test-case {row.case_id} has no rubric to judge by.",
+            remedy=(
+                f"{Next('accept', {'test_case_id': row.case_id}, 'accepts the output as the baseline')}. Or give the case a"
+                " rubric."
+            ),
         )
     speaker, given = engine.speaker, submission.judged_by
     named = speaker.name if speaker.is_person and not imported else given or speaker.name or AGENTS
@@ -171,13 +174,13 @@ def _vetted(
     criteria_asked = judging.panel.asked_outside(measure.yardstick)
     if packet_digest(row.key, criteria_asked, work) != answered.digest:
         raise ConflictError(
-            f"judgment request {answered.digest}: its case or criteria were changed since it was handed out.",
+            f"judgment request {answered.digest}: its case or criteria have changed since it was created.",
             remedy="Run again under a new key and answer the new request.",
         )
     for_people = [criterion.id for criterion in criteria_asked if kinds[criterion.id] == "human"]
     if for_people and not handed_in.speaker.is_person:
         raise BadInputError(
-            f"judgment request {answered.digest} asks a person ({', '.join(for_people)}), and an agent speaks here.",
+            f"judgment request {answered.digest} asks a person ({', '.join(for_people)}), and the caller is an agent.",
             remedy=AS_A_PERSON,
         )
     try:

@@ -48,8 +48,8 @@ class UserCheckAgreement(Value):
     @property
     def sentence(self) -> str:
         """The figures in words."""
-        caught = f"; of the spoiled it caught {self.caught.words}" if self.caught else ""
-        alarms = f"; of the sound it called spoiled {self.false_alarms.words}" if self.false_alarms else ""
+        caught = f"; it found {self.caught.words} of the spoiled ones" if self.caught else ""
+        alarms = f"; it flagged {self.false_alarms.words} of the sound ones" if self.false_alarms else ""
         return f"the user check, against people on {self.conversations} conversations{caught}{alarms}"
 
 

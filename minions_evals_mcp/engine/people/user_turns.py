@@ -48,19 +48,22 @@ async def user_said(engine: Engine, job: Job, answered: AnsweredPacket) -> UserS
     assert answered.message is not None
     if answered.judgments:
         raise BadInputError(
-            f"request {answered.digest}: a message and judgments are given.", remedy="Give what the request asks for."
+            f"request {answered.digest}: got both a message and judgments.",
+            remedy="Send only what the request asks for.",
         )
     row = await engine.store.read(partial(jobs.unit_of_packet, job_id=job.id, packet=answered.digest))
     player = None if row is None or row.outcome != "awaiting-judgments" else talks.player_asked(row.reason)
     talk = None if row is None else await engine.store.read(partial(talks.newest, key=row.key))
     if player is None or talk is None:
         raise ConflictError(
-            f"the run {job.id} waits for no message of a user under {answered.digest}.",
-            remedy=f"{Next('show-run', {'run_id': job.id}, 'shows the requests that wait')}. Each is answered once.",
+            f"the run {job.id} has no request for a user message {answered.digest}.",
+            remedy=f"{Next('show-run', {'run_id': job.id}, 'shows the requests that wait')}. Each can be answered once.",
         )
     if player == "person" and not engine.speaker.is_person:
-        raise BadInputError(f"request {answered.digest} asks a person, and an agent speaks here.", remedy=AS_A_PERSON)
+        raise BadInputError(f"request {answered.digest} asks a person, and the caller is an agent.", remedy=AS_A_PERSON)
     text, turn = answered.message.strip(), len(talk.said.turns) + 1
     if not text and turn == 1:
-        raise BadInputError(f"request {answered.digest}: a conversation begins with a message.", remedy="Give message.")
+        raise BadInputError(
+            f"request {answered.digest}: a conversation must begin with a message.", remedy="Give message."
+        )
     return UserSaid(talk, NextMessage(turn=turn, text=text, said_by=engine.speaker.name or ""))

@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.values import Text, Value, from_millis
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.scoring.prompt_shelf import Case, Prompt, Shelf, shelved
+from minions_evals_mcp.scoring.prompt_shelf import Shelf, ShelfCase, ShelfPrompt, shelved
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 
@@ -53,25 +53,23 @@ class _PlainCase(Value):
     status: Literal["active", "draft", "deprecated"] = "active"
 
 
-def prompt_of(given: Given) -> Prompt:
+def prompt_of(given: Given) -> ShelfPrompt:
     """The prompt that a record or a plain mapping describes; raises `InvalidRecordError`."""
     match _read(given):
-        case Prompt() as prompt:
+        case ShelfPrompt() as prompt:
             return prompt
         case _:
-            raise BadInputError(
-                "what is given is no prompt.", remedy='Give a prompt-version, or {"id": …, "content": …}.'
-            )
+            raise BadInputError("this is not a prompt.", remedy='Give a prompt-version, or {"id": …, "content": …}.')
 
 
-def case_of(given: Given) -> Case:
+def case_of(given: Given) -> ShelfCase:
     """The test case that a record or a plain mapping describes; raises `InvalidRecordError`."""
     match _read(given):
-        case Case() as case:
+        case ShelfCase() as case:
             return case
         case _:
             raise BadInputError(
-                "what is given is no test case.",
+                "this is not a test case.",
                 remedy='Give a test-case, or {"id": …, "input": …, "expectedOutput": …}.',
             )
 
@@ -81,8 +79,8 @@ def shelf_of(storage: Iterable[object]) -> Shelf:
     items = _named(cast("Mapping[object, object]", storage)) if isinstance(storage, Mapping) else storage
     read = [_read(entry) for entry in items]
     return shelved(
-        [record for record in read if isinstance(record, Prompt)],
-        [record for record in read if isinstance(record, Case)],
+        [record for record in read if isinstance(record, ShelfPrompt)],
+        [record for record in read if isinstance(record, ShelfCase)],
         [record for record in read if isinstance(record, Relation)],
     )
 
@@ -123,7 +121,7 @@ def _named(storage: Mapping[object, object]) -> list[object]:
     return gathered
 
 
-def _read(given: object) -> Prompt | Case | Relation | None:
+def _read(given: object) -> ShelfPrompt | ShelfCase | Relation | None:
     """Returns what one thing in a storage is to prompt scoring; None for records of other types and for hidden ones."""
     match given:
         case Record():
@@ -139,14 +137,14 @@ def _read(given: object) -> Prompt | Case | Relation | None:
             )
 
 
-def _from_record(record: Record[Fields]) -> Prompt | Case | None:
+def _from_record(record: Record[Fields]) -> ShelfPrompt | ShelfCase | None:
     if record.deleted_at is not None:
         return None
     match record.fields:
         case PromptVersion() as fields:
-            return Prompt(record.id, fields.content, fields.prompt_id or "", fields.version_number)
+            return ShelfPrompt(record.id, fields.content, fields.prompt_id or "", fields.version_number)
         case TestCase() as fields:
-            return Case(
+            return ShelfCase(
                 record.id,
                 fields.inputs,
                 fields.expected_outputs,
@@ -158,16 +156,16 @@ def _from_record(record: Record[Fields]) -> Prompt | Case | None:
             return None
 
 
-def _from_mapping(plain: dict[str, object]) -> Prompt | Case | Relation | None:
+def _from_mapping(plain: dict[str, object]) -> ShelfPrompt | ShelfCase | Relation | None:
     if "fields" in plain:
         return _from_record(_enveloped(plain))
     if "sourceId" in plain:
         return _read(Relation(str(plain["sourceId"]), str(plain.get("targetId")), str(plain.get("type"))))
     if "content" in plain:
         prompt = _parsed(_PlainPrompt, plain, "prompt")
-        return Prompt(prompt.id, prompt.content, prompt.prompt_id or "", prompt.version_number)
+        return ShelfPrompt(prompt.id, prompt.content, prompt.prompt_id or "", prompt.version_number)
     case = _parsed(_PlainCase, plain, "test case")
-    return Case(
+    return ShelfCase(
         case.id,
         case.input if isinstance(case.input, dict) else {"input": case.input},
         None if case.expected_output is None else {"output": case.expected_output},

@@ -84,7 +84,7 @@ def embedding_similarity(embed: Embed | None = None) -> ReadyEvaluator:
     """An evaluator by likeness in meaning: score = maxScore · cosine of the response and the expected output, 0 to 1.
 
     `embed` is any function from a text to its vector, sync or async; without one the local embedder is asked. Texts that
-    are equal after trimming score maxScore. Raises `BadInputError` where nothing is expected.
+    are equal after trimming score maxScore. Raises `BadInputError` where expectedOutput is missing.
     """
     local = wordllama_embedder()
 
@@ -95,7 +95,7 @@ def embedding_similarity(embed: Embed | None = None) -> ReadyEvaluator:
         expected = test_case.get("expectedOutput")
         if expected is None:
             raise BadInputError(
-                f"test case {test_case.get('id')}: nothing is expected.", remedy="Give it an expectedOutput."
+                f"test case {test_case.get('id')}: expectedOutput is missing.", remedy="Give it an expectedOutput."
             )
         wanted = value_text(expected)
         if response.strip() == wanted.strip():
@@ -172,11 +172,13 @@ def rule_based(
     Raises `BadInputError` where no rule is given or one does not fit.
     """
     if isinstance(forbidden, str):
-        raise BadInputError("forbidden is one text.", remedy='Give a list of words: ["sorry", "unfortunately"].')
+        raise BadInputError(
+            "forbidden must be a list, not a text.", remedy='Give a list of words: ["sorry", "unfortunately"].'
+        )
     banned = _any_word(forbidden)
     checks = _checks(required_json=required_json, words=words, pattern=pattern)
     if banned is None and not checks:
-        raise BadInputError("no rule is given.", remedy="Give forbidden, required_json, words or pattern.")
+        raise BadInputError("no rule given.", remedy="Give forbidden, required_json, words or pattern.")
 
     async def ruled(*, response: str, test_case: Json) -> float:
         held = await _held(checks, response)

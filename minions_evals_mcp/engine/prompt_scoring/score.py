@@ -31,7 +31,7 @@ from minions_evals_mcp.scoring.prompt_scoring import (
     suite_result,
     vetted_tie_threshold,
 )
-from minions_evals_mcp.scoring.prompt_shelf import Case, Prompt, Shelf
+from minions_evals_mcp.scoring.prompt_shelf import Shelf, ShelfCase, ShelfPrompt
 from minions_evals_mcp.scoring.prompt_texts.version_text import render
 from minions_evals_mcp.scoring.verdicts.examination import Expectation
 from minions_evals_mcp.scoring.verdicts.expected import expectation
@@ -60,7 +60,7 @@ class _Trial:
     """A case that is ready to be tried: everything that could be wrong with the request has been looked at."""
 
     prompt_id: str
-    case: Case
+    case: ShelfCase
     rendered: str
 
 
@@ -139,12 +139,12 @@ async def _opened(storage: Storage) -> tuple[Shelf, Clock]:
     return shelf_of(storage), wall_clock
 
 
-def _trials(prompt: Prompt, cases: Sequence[Case], evaluator: Evaluator | None) -> list[_Trial]:
+def _trials(prompt: ShelfPrompt, cases: Sequence[ShelfCase], evaluator: Evaluator | None) -> list[_Trial]:
     possible_total((case.max_score for case in cases), prompt_id=prompt.id)
     return [_trial(prompt, case, evaluator) for case in cases]
 
 
-def _trial(prompt: Prompt, case: Case, evaluator: Evaluator | None) -> _Trial:
+def _trial(prompt: ShelfPrompt, case: ShelfCase, evaluator: Evaluator | None) -> _Trial:
     """The case made ready; raises `BadInputError` for what no response could be scored by."""
     if evaluator is None:
         _vet_expected(case)
@@ -157,7 +157,7 @@ def _trial(prompt: Prompt, case: Case, evaluator: Evaluator | None) -> _Trial:
     return _Trial(prompt.id, case, rendered)
 
 
-def _vet_expected(case: Case) -> None:
+def _vet_expected(case: ShelfCase) -> None:
     place = f"test case {case.id!r}"
     if case.expected is None:
         raise BadInputError(f"{place} has no expectedOutput.", remedy="Give it one, or give an evaluator.")
@@ -175,8 +175,8 @@ async def _results(trials: Sequence[_Trial], llm: Llm, evaluator: Evaluator | No
     """The results in the order of the trials, a bounded number under way; the first error ends them all."""
     if evaluator is not None and form_for(evaluator, "", {}) is None:
         raise BadInputError(
-            "the evaluator takes other arguments than it is called with.",
-            remedy="Let it take response and test_case by name, or one mapping with response and testCase.",
+            "the evaluator does not accept the arguments it is called with.",
+            remedy="It must accept response and test_case by name, or one mapping with response and testCase.",
         )
     results: dict[int, TestResult] = {}
     todo = iter(enumerate(trials))
@@ -222,7 +222,7 @@ async def _response(trial: _Trial, llm: Llm) -> str:
     return reply
 
 
-async def _evaluated(case: Case, response: str, evaluator: Evaluator) -> float:
+async def _evaluated(case: ShelfCase, response: str, evaluator: Evaluator) -> float:
     try:
         form = form_for(evaluator, response, case.documented())
         assert form is not None, "vetted before"
@@ -232,15 +232,15 @@ async def _evaluated(case: Case, response: str, evaluator: Evaluator) -> float:
     return given_score(result, case.max_score, test_case_id=case.id)
 
 
-def _failed(case: Case, what: str, error: Exception) -> InstrumentError:
+def _failed(case: ShelfCase, what: str, error: Exception) -> InstrumentError:
     reason = str(error) if isinstance(error, EvalsError) else f"{type(error).__name__}: {error}"
     return InstrumentError(f"test case {case.id!r}: {what}: {reason}")
 
 
-async def _matched(case: Case, response: str, judges: Judges) -> float:
+async def _matched(case: ShelfCase, response: str, judges: Judges) -> float:
     """maxScore where the response has what was expected, else 0; raises where that cannot be told."""
     assert case.expected is not None, "vetted before"
     (result,) = await judge([Expectation(case.expected, {"output": response}, Subject(response))], judges)
     if isinstance(result, Unchecked):
-        raise InstrumentError(f"test case {case.id!r}: the expected output could not be looked for: {result.reason}")
+        raise InstrumentError(f"test case {case.id!r}: the expected output could not be searched for: {result.reason}")
     return case.max_score if result.passed else 0.0

@@ -14,7 +14,10 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import version_rows
 
-AT_ITS_END = "A chain that was measured grows at its new end only: give the version a higher number, or let it follow one that is there."
+AT_ITS_END = (
+    "Versions can be added only at the end of a chain that has runs: give the version a higher number, or let it"
+    " follow an existing version."
+)
 
 
 def vet_growth(db: Db, arriving: Sequence[Record[Fields]], relations: Sequence[Relation]) -> None:
@@ -34,13 +37,15 @@ def _vet_relation(db: Db, relation: Relation) -> None:
     what = f"{relation.source_id} cannot follow {relation.target_id}"
     if predecessor is not None:
         raise RuleError(
-            "HR2", f"{what}: it follows {predecessor}, and that is set once.", remedy="Keep a new version instead."
+            "HR2",
+            f"{what}: it already follows {predecessor}, which cannot change.",
+            remedy="Save a new version instead.",
         )
     measured = version_rows.measured(
         db, _with_followers(version_rows.links(db, relation.source_id), relation.source_id)
     )
     if measured:
-        raise RuleError("HR2", f"{what}: {measured[0]} was measured already.", remedy=AT_ITS_END)
+        raise RuleError("HR2", f"{what}: {measured[0]} already has runs.", remedy=AT_ITS_END)
 
 
 def _with_followers(links: Sequence[Link], version: str) -> list[str]:
@@ -60,6 +65,7 @@ def _vet_version(db: Db, ident: str, version: PromptVersion) -> None:
     if later and version_rows.measured(db, [other.id for other in others]):
         raise RuleError(
             "HR2",
-            f"{ident} is number {version.version_number} of {version.prompt_id}, under or beside {later[0]}, and was never there.",
+            f"{ident} is number {version.version_number} of {version.prompt_id}, under or beside {later[0]}, and did not exist"
+            " before.",
             remedy=AT_ITS_END,
         )

@@ -39,7 +39,7 @@ async def add_version(
         latest, number = place_after(db, prompt_id)
         text = content.replace("\r\n", "\n")
         if latest is not None and text.strip() == latest.fields.content.strip():
-            raise BadInputError(f"{latest.id}, the latest version of {prompt_id}, has that text already.")
+            raise BadInputError(f"{latest.id}, the latest version of {prompt_id}, already has that text.")
         named = {"content": text, "versionNumber": number, "changelog": changelog.strip(), "promptId": prompt_id}
         about = {} if description is None else {"description": description}
         before = (
@@ -113,16 +113,16 @@ def _again(db: Db, wire: Json, fields: Json, ident: str, number: int) -> Json:
 async def new_version(engine: Engine, after: str, content: str, *, changelog: str) -> Record[PromptVersion]:
     """The new version behind that one, which must be the latest of its prompt; what it says must be other than that says.
 
-    Raises `NotFoundError` for an unknown version, `BadInputError` where another follows it or nothing was changed.
+    Raises `NotFoundError` for an unknown version, `BadInputError` where another follows it or no changes.
     """
     before, last, number = await engine.store.read(lambda db: _place(db, after))
     if last != after:
         raise BadInputError(
-            f"{after} is not the latest version any more: that is {last}.", remedy="Edit the latest one."
+            f"{after} is no longer the latest version. The latest is {last}.", remedy="Edit the latest one."
         )
     text = content.replace("\r\n", "\n")
     if is_blank(text) or text.strip() == before.fields.content.strip():
-        raise BadInputError("nothing was changed.", remedy="Change the text, then save it.")
+        raise BadInputError("no changes.", remedy="Change the text, then save it.")
     fields = before.fields.model_copy(
         update={"content": text, "version_number": number + 1, "changelog": changelog.strip() or "edited on the page"}
     )

@@ -110,12 +110,12 @@ def _without_hidden(db: Db, batch: RecordBatch, by: Speaker) -> tuple[RecordBatc
         if arrival.record.id in hidden and (by.source == AGENTS or arrival.over is not None):
             records.vet_unsealed(db, arrival.record)  # a case; an output may be of no benchmark
             raise SealedError(
-                f"{arrival.record.type} {arrival.record.id} is sealed and is not edited.",
+                f"{arrival.record.type} {arrival.record.id} is sealed and cannot be edited.",
                 remedy=f"{Next('seals', reason='lists every seal')}.",
             )
     events = [event for event in batch.events if event.subject_id not in hidden]
-    kept = "1 sealed record stays" if len(hidden) == 1 else f"{len(hidden)} sealed records stay"
-    left = f"{kept} as before. The new content was not compared with it"
+    kept = "1 sealed record is unchanged" if len(hidden) == 1 else f"{len(hidden)} sealed records are unchanged"
+    left = f"{kept}. The new content was not compared with it"
     return replace(batch, arrivals=rest, events=events), [left]
 
 
@@ -127,7 +127,7 @@ def reading_notes(arrivals: Iterable[Arrival]) -> Iterator[str]:
     notes = [note for arrival in arrivals for note in arrival.notes]
     yield from notes[:NOTED]
     if len(notes) > NOTED:
-        yield f"and {len(notes) - NOTED} more records read so"
+        yield f"and {len(notes) - NOTED} more records with such notes"
 
 
 def rubric_notes(db: Db, written: Iterable[Record[Fields]]) -> Iterator[str]:
@@ -172,8 +172,8 @@ def _vetted(db: Db, arrivals: Sequence[Arrival]) -> View:
 def changed_meanwhile(seen: Record[Fields]) -> ConflictError:
     """The refusal of a change to what somebody else has changed since it was read."""
     return ConflictError(
-        f"{seen.type} {seen.id} was changed since {iso(seen.updated_at)}, when you read it.",
-        remedy="Read it again, and make your change to what it says now.",
+        f"{seen.type} {seen.id} has changed since you read it at {iso(seen.updated_at)}.",
+        remedy="Read it again, then apply your change to the current content.",
     )
 
 
@@ -296,7 +296,7 @@ def _relate(db: Db, view: View, relation: Relation, now: datetime) -> None:
     while at is not None:
         if at in seen:
             raise InvalidRecordError(
-                "versions follow each other in a circle",
+                "versions follow each other in a cycle",
                 record=f"relation {relation.source_id} follows {relation.target_id}",
             )
         seen.add(at)
@@ -312,7 +312,8 @@ async def delete_record(engine: Engine, ident: str) -> Record[Fields]:
         if record is None:
             if records.find(db, ident) is not None:
                 raise ConflictError(
-                    f"{ident} is a result: history is not deleted.", remedy="Delete its test case or benchmark instead."
+                    f"{ident} is a result, and results cannot be deleted.",
+                    remedy="Delete its test case or benchmark instead.",
                 )
             raise NotFoundError(
                 "record", ident, remedy=f"{Next('list', {'type': 'test-case'}, 'shows the ids of a type')}."

@@ -43,7 +43,7 @@ def next_due(expression: str, *, after: datetime, record: str) -> datetime | Non
 
 def _cron(expression: str, start: datetime, *, record: str, reverse: bool = False) -> CronSim:
     if len(expression.split()) != FIELDS:
-        raise _refused(expression, f"has not {FIELDS} fields", record)
+        raise _refused(expression, f"must have {FIELDS} fields", record)
     try:
         return CronSim(expression, start, reverse=reverse)
     except CronSimError as error:

@@ -85,7 +85,7 @@ def _vet_change(stored: Record[Fields], record: Record[Fields]) -> None:
     if record.type in FINAL and is_final(stored.fields) and not _says_the_same(stored.fields, record.fields):
         raise RuleError(
             "HR1",
-            f"{name_of(record)} is recorded already with other content; a copy is never edited.",
+            f"{name_of(record)} is already recorded with different content, and cannot be edited.",
             remedy="Use a new id.",
         )
 
@@ -120,7 +120,7 @@ def _vet_conversation(record: Record[TestCase]) -> None:
         ) from None
     if setup.ends is not None and setup.ends.state is not None and record.fields.world is None:
         raise InvalidRecordError(
-            "a state is that of a world; name one under world", field="fields.conversation.ends.state", record=name_of(record)
+            "a state needs a world; name one under `world`", field="fields.conversation.ends.state", record=name_of(record)
         )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def vet_checks(record: Record[TestCase], *, of_config: bool) -> None:
     case = record.fields
     if case.scoring is not None and not of_config:
         raise InvalidRecordError(
-            "only a config that a person runs with eval may give code that judges in place of the assertions",
+            "code that replaces the assertions is allowed only in a config that a person runs with `eval`",
             field="fields.scoring",
             record=name_of(record),
         )
@@ -218,7 +218,7 @@ def _vet_stays(view: View, record: Record[RubricCriterion]) -> None:
             f"the rubric {rubric.id!r} lists this criterion",
             field="fields.rubricId",
             record=name_of(record),
-            remedy="Take it out there first, or use a new id.",
+            remedy="Remove it there first, or use a new id.",
         )
 
 
@@ -251,7 +251,7 @@ def _vet_branch(view: View, record: Record[TestBranch]) -> None:
     }
     if len(branch_ids | arriving) > MAX_BRANCHES:
         raise InvalidRecordError(
-            f"test-case {case_id} has {MAX_BRANCHES} branches already",
+            f"test-case {case_id} already has {MAX_BRANCHES} branches",
             field="fields.testCaseId",
             record=name_of(record),
             remedy="Delete one first.",

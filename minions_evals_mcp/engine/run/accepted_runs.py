@@ -27,8 +27,8 @@ def _accept(db: Db, *, run_id: str, by: str, engine: Engine) -> Record[Benchmark
     run = runs.benchmark_run(db, run_id)
     if run is None or not run.fields.is_standing:
         raise BadInputError(
-            f"{run_id} is no whole run of a benchmark; none is measured against it.",
-            remedy=f"Accept a whole run. {Next('runs', reason='lists them')}.",
+            f"{run_id} is not a complete run of a benchmark, so it cannot be a baseline.",
+            remedy=f"Accept a complete run. {Next('runs', reason='lists them')}.",
         )
     append(db, Event(ACCEPTED, BenchmarkRun.slug, run.id, {"by": by}), at=engine.clock())
     return run

@@ -36,7 +36,7 @@ class CalibrationRequest(Value):
     prompt_version_ref: Annotated[
         VersionRef | None,
         Field(description="The prompt version"),
-        More("The prompt version whose outputs are taken or made."),
+        More("The prompt version whose outputs are used."),
     ] = None
     judge: Annotated[
         JudgeChoice,
@@ -44,23 +44,23 @@ class CalibrationRequest(Value):
         More("auto (each criterion's own), heuristic (rules), or llm."),
     ] = "auto"
     target: Annotated[
-        str | None, Field(description="Makes outputs"), More("Makes outputs where too few are recorded.")
+        str | None, Field(description="Makes outputs"), More("Generates outputs if too few are recorded.")
     ] = None
     repeats: Annotated[
         int,
         Field(ge=2, le=50, description="Repetitions of each case, and judgments of its first output"),
-        More("Number of times each case is run, and its first output judged."),
+        More("Runs per case, and judgments of its first output."),
     ] = 3
     triggered_by: Asker = "command-line"
     key: Annotated[
         Text | None,
         Field(description="Same key, same calibration"),
-        More("Names the calibration: the same key resumes it and pays for nothing twice."),
+        More("Names the calibration. The same key resumes it without paying twice."),
     ] = None
     max_cost_usd: Annotated[
         Dollars | None,
-        Field(description="The most US dollars of each run"),
-        More("No run of it may spend more than this, in US dollars."),
+        Field(description="Maximum US dollars for each run"),
+        More("Maximum cost of each of its runs, in US dollars."),
     ] = None
 
 
@@ -89,7 +89,7 @@ async def _measured(engine: Engine, request: CalibrationRequest, key: str, progr
     if run.state != "completed":
         raise BadInputError(
             f"the run {run.id} is {run.state}: {run.reason}.",
-            remedy="A benchmark is calibrated with judges that answer by themselves: rules or a model.",
+            remedy="Calibration needs automatic judges: rules or a model.",
         )
     again: list[str] = []
     for number in range(2, request.repeats + 1):
@@ -122,7 +122,7 @@ async def _save(engine: Engine, request: CalibrationRequest, run_id: str, again:
     if not repeated:
         raise BadInputError(
             f"no case of {request.benchmark_id} has more than one output.",
-            remedy="Record several agent-runs of the version for each case, or name a target that makes them:"
+            remedy="Record several agent-runs of the version for each case, or name a target that generates them:"
             f" {argument('target', 'TARGET')}.",
         )
     outputs = [
@@ -132,7 +132,7 @@ async def _save(engine: Engine, request: CalibrationRequest, run_id: str, again:
     try:
         split = noise(outputs, [case.fractions for case in ran.values()])
     except ValueError as error:
-        raise InstrumentError(f"the noise of {request.benchmark_id} cannot be told: {error}.") from None
+        raise InstrumentError(f"the noise of {request.benchmark_id} cannot be measured: {error}.") from None
     cases = [
         StableCase(test_case_id=ident, label=stability(case.passed), passed=sum(case.passed), runs=len(case.passed))
         for ident, case in repeated.items()

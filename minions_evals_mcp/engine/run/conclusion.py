@@ -58,7 +58,7 @@ async def _how_outputs_come(engine: Engine, subject_id: str) -> str:
     record = await engine.store.read_whole(lambda db: records.minion(db, subject_id))
     if record is not None and record.created_by == MADE_BY_PYTHON:
         return (
-            "Its cases are run by the Python program that evaluates them: run that again, or name a target with"
+            "A Python program evaluates its cases: run that program again, or name a target with"
             f" {argument('target', 'TARGET')}."
         )
     return f"{SAVE_OUTPUTS}. Or name a target with {argument('target', 'TARGET')}."

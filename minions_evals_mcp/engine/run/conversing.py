@@ -68,7 +68,7 @@ def player_model(engine: Engine, setup: Conversation) -> ModelRef:
     judge = engine.judge_model()
     if judge is None:
         raise UnsupportedError(
-            "a conversation needs a model that plays its user, and none is set up.",
+            "a conversation needs a model to play its user, and none is configured.",
             remedy=f"Name one under conversation.model, or with {argument('judge_model', 'provider:model')}.",
         )
     return judge.members[0]
@@ -82,8 +82,9 @@ def vet_player(engine: Engine, case: Record[TestCase], *, max_cost_usd: float | 
     ref = player_model(engine, setup)
     if setup.repeats > 1 and not takes_calls(ref.provider, ref.model):
         raise UnsupportedError(
-            f"conversation.repeats of {case.id} asks for the same user again, and {ref.provider}:{ref.model} takes no seed.",
-            remedy="Name a model of an interface like OpenAI's under conversation.model, or leave repeats out.",
+            f"conversation.repeats of {case.id} needs a reproducible user, and {ref.provider}:{ref.model} does not accept a"
+            " seed.",
+            remedy="Name a model with an OpenAI-compatible API under conversation.model, or leave repeats out.",
         )
     engine.models.client(ref)
     vet_cap(max_cost_usd, ref.provider, ref.model)
@@ -171,7 +172,9 @@ class Conversing:
         if not isinstance(seen, Waits):
             return seen
         if _as_json(talk.session) is None:
-            return TargetErrored("the agent's session holds what is not JSON: it cannot be kept until its user answers")
+            return TargetErrored(
+                "the agent's session contains values that are not JSON, so it cannot be saved while it waits for its user"
+            )
         return AwaitingUser(user_packet_digest(self.key, start.attempt, talk.turns), setup.player)
 
     def _seed(self, attempt: int) -> int | None:

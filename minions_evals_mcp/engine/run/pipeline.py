@@ -100,7 +100,7 @@ class Health:
     counts: Counter[Outcome] = field(default_factory=Counter[Outcome])
     failed: int = 0
     left: Callable[[Sequence[Unit]], object] = _left_open
-    """Is told of units that are not carried out after all: they stay open until the run is resumed."""
+    """Is told of units that are not supported after all: they stay open until the run is resumed."""
 
     def saw(self, ended: Ending) -> None:
         """Counts an ending; breaks the run off where the instrument can be blamed."""
@@ -346,9 +346,9 @@ def request_approval(db: Db, key: UnitKey, measure: Measure, ended: Awaiting, *,
     nothing = isinstance(measure.yardstick, ByNothing)
     fields = ApprovalRequest(
         title=f"{'Accept as baseline' if nothing else 'Judge'}: {measure.case.title}"[:200],
-        description="There is no rubric, assertion or expected output: accept this output as the baseline, or write a rubric."
+        description="The case has no rubric, assertion or expected output: accept this output as the baseline, or write a rubric."
         if nothing
-        else "Score every criterion and say why: at the command line, on the page, or over MCP.",
+        else "Score every criterion and give a reason: at the command line, on the page, or over MCP.",
         requested_by=EVAL_AGENT,
         requested_at=at,
         context_ref_type="run",

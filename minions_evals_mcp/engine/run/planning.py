@@ -154,7 +154,7 @@ def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budge
     kind, _, rest = name.partition(":")
     if kind == CONFIG:
         raise BadInputError(
-            f"the target {rest} stands in a config.",
+            f"the target {rest} is defined in a config.",
             remedy=f"{Next('eval', {'config': 'CONFIG'}, 'resumes it')}.",
         )
     if kind == "python":
@@ -279,9 +279,9 @@ def _vet_prompt(db: Db, *, request: RunRequest, case_id: str, sealed: bool) -> N
     if None not in recorded_runs(db, request, requests, sealed=sealed):
         return
     raise BadInputError(
-        f"test-case {case_id} names {request.prompt_version_ref or default_name(fields)}, of which no version is recorded:"
-        " a model is not sent its bare input.",
-        remedy="Import the prompt-version, take promptId out of the case, or record the agent's outputs.",
+        f"test-case {case_id} names {request.prompt_version_ref or default_name(fields)}, which has no recorded version. A model cannot be"
+        " called without a prompt.",
+        remedy="Import the prompt-version, remove promptId from the case, or record the agent's outputs.",
     )
 
 

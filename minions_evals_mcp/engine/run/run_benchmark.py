@@ -266,8 +266,8 @@ def _vet_measured(request: RunRequest, plan: planning.RunPlan) -> None:
     if len(plan.canaries) == len(plan.case_ids):
         named = first_named(plan.canaries, NAMED)
         raise BadInputError(
-            f"{request.subject_id}: every case that would be run is a canary, which is no part of the figures: {named}.",
-            remedy="Run the canaries together with test cases that an honest agent can pass.",
+            f"{request.subject_id}: every selected case is a canary, and canaries do not count: {named}.",
+            remedy="Run canaries together with test cases that an honest agent can pass.",
         )
 
 
@@ -309,7 +309,7 @@ def _vet_whole(run: _Run) -> None:
     if run.switch.instrument:
         raise InstrumentError(
             f"the run {run.job.id} stopped: {run.switch.reason}.",
-            remedy=f"{WORKS}. What was judged is kept: {resume_step(run.job)}.",
+            remedy=f"{WORKS}. Progress is saved: {resume_step(run.job)}.",
         )
     if run.switch.is_off:
         raise StoppedError(

@@ -77,7 +77,7 @@ async def _narrowed(engine: Engine, request: RunRequest, selection: Selection, b
     chosen = _cut(kept_ids, selection)
     if not chosen:
         raise BadInputError(
-            f"no case of {request.subject_id} is selected by: {selection.in_words()}.",
+            f"no case of {request.subject_id} matches: {selection.in_words()}.",
             remedy=f"{Next('show', {'id': request.subject_id}, 'shows its cases')}.",
         )
     if len(chosen) == active:
@@ -91,8 +91,8 @@ async def _run_of(engine: Engine, ident: str, request: RunRequest) -> Job:
     job = (await engine.store.read(newest) if ident == LATEST else None) or await get_job(engine, ident)
     if job.kind != "benchmark" or job.subject_id != request.subject_id:
         raise BadInputError(
-            f"{ident} is no run of the benchmark {request.subject_id}.",
-            remedy=f"{Next('runs', reason='shows runs and what they are of')}.",
+            f"{ident} is not a run of the benchmark {request.subject_id}.",
+            remedy=f"{Next('runs', reason='shows runs and their benchmarks')}.",
         )
     return job
 
@@ -120,8 +120,11 @@ def _condition(text: str) -> Test:
     match = CONDITION.fullmatch(text)
     if match is None:
         raise BadInputError(
-            f"the condition {text!r} is not understood.",
-            remedy="Use tag=TAG, skill=SKILL, status=passed|failed|new or text~WORDS; several are joined by commas, and all must hold.",
+            f"invalid condition {text!r}.",
+            remedy=(
+                "Use tag=TAG, skill=SKILL, status=passed|failed|new or text~WORDS. Separate several with commas; all must"
+                " match."
+            ),
         )
     of = match["of"]
     if match["what"] == "tag=":
@@ -131,7 +134,7 @@ def _condition(text: str) -> Test:
     if match["what"] == "text~":
         return partial(_saying, words=of.casefold())
     if of not in STATUSES:
-        raise BadInputError(f"there is no status {of!r}.", remedy=f"Use {', '.join(STATUSES)}.")
+        raise BadInputError(f"unknown status {of!r}.", remedy=f"Use {', '.join(STATUSES)}.")
     return partial(_standing, status=of)
 
 

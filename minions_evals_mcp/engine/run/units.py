@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.conversations import OUTSIDE, TalkFacts, UserLabel, exchanges, messages_of
-from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.definitions import TestCase, World
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 TOGETHER = 50
 """How many units are judged and written in one go, where none of them has to wait for anything."""
 NOBODY_GOES_ON = (
-    "the user check stopped the conversation before the agent answered, and the run names no target to go on with"
+    "the user check stopped the conversation before the agent answered, and the run has no target to continue with"
 )
 Seen = Observed | Skipped | TargetErrored | UserErrored | AwaitingUser
 """An output, or why there is none yet."""
@@ -233,7 +233,7 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
     if bench.target is None or (bench.request.target is None and version is None) or _is_judged_anew(bench, unit):
         return Skipped(NOBODY_GOES_ON if unit.stopped else _missing(bench, case, unit.key.trial))
     if version is None and isinstance(bench.target, ModelTarget) and default_name(case) is not None:
-        return Skipped(f"no version of {default_name(case)} is recorded, and a model is not sent a bare input")
+        return Skipped(f"no version of {default_name(case)} is recorded, and a model cannot be called without a prompt")
     if bench.versions.asked is None and not bench.target.takes_version:
         version = None  # it is not told of the version, so that its output is not that version's
     try:
@@ -372,9 +372,16 @@ def made_from(bench: Bench, measure: Measure) -> str:
     case, world = measure.case.fields, measure.world
     version = bench.versions.of(case)
     version_parts = [None, None] if version is None else [version.id, bench.versions.content_digest(version)]
-    world_parts = [] if world is None else [world.content_digest(), *bench.request.attacks]
+    world_parts = [] if world is None else _world_parts(bench, world)
     talk_parts = [] if case.conversation is None else [json_fields(case.conversation)]
     return digest([bench.frame.target_digest, *version_parts, case.inputs, *world_parts, *talk_parts])
+
+
+def _world_parts(bench: Bench, world: Record[World]) -> list[str]:
+    from minions_evals_mcp.engine.run.world_files import files_digest  # noqa: PLC0415  few cases have a world
+
+    files = files_digest(world.fields, bench.engine.config.world_folder)
+    return [world.content_digest(), *([files] if files else []), *bench.request.attacks]
 
 
 def made_before(db: Db, bench: Bench, measure: Measure, trial: int) -> Observed | None:
@@ -405,4 +412,4 @@ def _missing(bench: Bench, case: TestCase, trial: int) -> str:
     other = f" of {default}, or of another version," if default else f" by {case.agent_id}" if case.agent_id else ""
     of = f" of {version}" if version else other
     more = f" for trial {trial}" if trial > 1 else ""
-    return f"no recorded agent-run{of} with these inputs{more}, and no target to make one"
+    return f"no recorded agent-run{of} with these inputs{more}, and no target to generate one"

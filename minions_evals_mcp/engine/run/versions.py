@@ -143,6 +143,6 @@ def vet_agent_run(version: str | None, ident: str, made_with: str | None) -> Non
     """Refuses an agent-run that was made with another version than the one asked for."""
     if version is not None and made_with is not None and made_with != version:
         raise BadInputError(
-            f"agent-run {ident} was made with {made_with}, not with {version}.",
-            remedy="Leave the version out, or name that one.",
+            f"agent-run {ident} used {made_with}, not {version}.",
+            remedy="Leave the version out, or name the version it used.",
         )

@@ -83,8 +83,8 @@ def verdict_within(db: Db, comparison_id: str) -> SealedVerdict | None:
         recommendation=RECOMMENDED[exposure.verdict],
         attempt=exposure.attempt,
         level=level,
-        in_words=f"{SAID[exposure.verdict].format(b=exposure.version_b)} (attempt {exposure.attempt}, significance level {level:.3g})."
-        f" {_left_words(budget)}",
+        in_words=f"{SAID[exposure.verdict].format(b=exposure.version_b)} (attempt {exposure.attempt},"
+        f" significance level {level:.3g}). {_left_words(budget)}",
         budget=budget,
     )
 
@@ -125,16 +125,16 @@ def vet_can_decide(db: Db, seal: Seal) -> BudgetLeft:
     if budget.attempt == 1:
         raise SealedError(
             f"{seal.benchmark_id} has {cases} sealed cases; at least {fewest} are needed for attempt 1 to decide anything.",
-            remedy="Seal more cases, in a benchmark of their own.",
+            remedy="Seal more cases in a separate benchmark.",
         )
     raise SealedError(
         f"the budget of {seal.benchmark_id} is spent: attempt {budget.attempt} would need {fewest} sealed cases to decide"
         f" anything, and it has {cases}.",
-        remedy="Seal fresh cases: what was asked so often decides nothing any more.",
+        remedy="Seal new cases: these have been used too often to decide anything.",
     )
 
 
 def _left_words(budget: BudgetLeft) -> str:
     if not budget.can_decide:
-        return "The budget is spent: no outcome could decide a further attempt on so few sealed cases."
-    return f"The next is attempt {budget.attempt}, at p <= {budget.level:.3g}; {budget.left:.3g} of the error is left."
+        return "The budget is spent: with this number of sealed cases, no result could decide another attempt."
+    return f"The next is attempt {budget.attempt}, at p <= {budget.level:.3g}; {budget.left:.3g} of the error budget is left."

@@ -35,7 +35,7 @@ from minions_evals_mcp.store import seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.seals import Seal
 
-HIDDEN = "the case is sealed, so what went wrong is not told"
+HIDDEN = "the case is sealed, so the reason is hidden"
 
 
 def vet_whole(
@@ -53,17 +53,17 @@ def vet_whole(
     if seal is None or not whole or (request.comparison_id is None and not dry):
         owner = seal.benchmark_id if seal is not None else "BENCHMARK"
         raise SealedError(
-            f"{request.subject_id} is sealed: it is not run by itself, only its whole benchmark to compare two versions.",
+            f"{request.subject_id} is sealed and cannot run alone. Only comparisons of two versions run its whole benchmark.",
             remedy=_how_run(owner),
         )
     if request.judge in {"caller", "human"}:
         raise SealedError(
-            f"{request.subject_id} is sealed: its cases are handed to nobody to be judged.",
+            f"{request.subject_id} is sealed: its cases cannot be judged by a caller or a person.",
             remedy=f"Use {argument('judge', 'auto')}, {argument('judge', 'heuristic')} or {argument('judge', 'llm')}.",
         )
     if request.order_seed is not None:
         raise SealedError(
-            f"{request.subject_id} is sealed: it is not looked at case by case.",
+            f"{request.subject_id} is sealed: sequential comparisons are not allowed.",
             remedy=f"Leave {argument('sequential')} out.",
         )
     return seal

@@ -40,12 +40,12 @@ class SealAsked(Value):
     benchmark_id: Annotated[
         Id,
         Field(description="The benchmark"),
-        More("The benchmark. When a seal is ended also the one of which a share is sealed."),
+        More("The benchmark. To end a seal, you can also name the benchmark it was split from."),
     ]
     share: Annotated[
         Annotated[float, Field(gt=0, lt=1)] | None,
         Field(description="The share of its cases"),
-        More("Seal a share of the cases (0 to 1) in a benchmark of their own. The rest stays open to learn from."),
+        More("Seal a share of the cases (0 to 1) in a separate benchmark. The rest stays open for learning."),
     ] = None
     seed: Annotated[int, Field(description="Draws the cases of a share")] = 0
 
@@ -88,7 +88,7 @@ def seal_within(db: Db, request: SealAsked, *, by: str, at: datetime, arriving: 
     benchmark = records.require(db, request.benchmark_id, Benchmark, hidden=False)
     if seals.seal_of(db, benchmark.id) is not None:
         raise ConflictError(
-            f"the benchmark {benchmark.id} is sealed already.", remedy=f"{Next('seals', reason='lists every seal')}."
+            f"the benchmark {benchmark.id} is already sealed.", remedy=f"{Next('seals', reason='lists every seal')}."
         )
     chosen = _chosen(benchmark, request)
     _vet_elsewhere(db, benchmark, chosen)
@@ -124,9 +124,9 @@ def _in_words(sealed_id: str, opened: str | None, cases: int, left: int, seen: i
     if opened is not None:
         sentence += f"; {left} stay open in {opened}"
     if cases < (fewest := fewest_pairs(attempt_level(1))):
-        sentence += f"; too few to decide any comparison, which takes at least {fewest}"
+        sentence += f"; too few to decide any comparison (at least {fewest} are needed)"
     if seen:
-        sentence += f"; {seen} test-runs of them were open to everybody until now, and whoever saw them knows them"
+        sentence += f"; {seen} of their test-runs were visible until now"
     return f"{sentence}."
 
 
@@ -134,7 +134,7 @@ def _copied(copies: list[str]) -> str:
     """The open cases that show what sealed ones ask."""
     if not copies:
         return ""
-    return f" Their inputs stand in open cases, too, which show them: {first_named(copies, NAMED)}. Delete those."
+    return f" Open cases have the same inputs and reveal them: {first_named(copies, NAMED)}. Delete those cases."
 
 
 _DERIVED = re.compile(r"test-case:[0-9a-f]{32}(:\d+)?|log:.*[0-9a-f]{12,20}|eval/test/[0-9a-f]{16}(-\d+)?")
@@ -147,8 +147,8 @@ def _derived(chosen: tuple[str, ...]) -> str:
     if not number:
         return ""
     return (
-        f" {number} of their ids are made from what the cases ask: whoever guesses a case can make its id. Cases with ids of their own"
-        " do not tell that."
+        f" {number} of their ids are derived from the case content, so a guess of the content can be confirmed."
+        " Use explicit ids to avoid that."
     )
 
 
@@ -176,7 +176,7 @@ def _chosen(benchmark: Record[Benchmark], request: SealAsked) -> tuple[str, ...]
         return idents
     if len(idents) < FEWEST:
         raise BadInputError(
-            f"the benchmark {benchmark.id} has one case: no share of it stays open.",
+            f"the benchmark {benchmark.id} has only one case, so no share would stay open.",
             remedy=f"Leave {argument('share')} out.",
         )
     return drawn(idents, share=request.share, seed=request.seed)
@@ -186,8 +186,8 @@ def _vet_elsewhere(db: Db, benchmark: Record[Benchmark], chosen: tuple[str, ...]
     """Refuses cases that stay open elsewhere."""
     for other, case_id in seals.benchmarks_with(db, chosen, but=benchmark.id)[:1]:
         raise BadInputError(
-            f"the benchmark {other} has {case_id}, too, and would show it.",
-            remedy=f"Delete {other} or take the case out of it, then seal {benchmark.id}.",
+            f"the benchmark {other} also has {case_id} and would reveal it.",
+            remedy=f"Delete {other} or remove the case from it, then seal {benchmark.id}.",
         )
 
 
@@ -196,7 +196,7 @@ def _vet_canary(benchmark_id: str, measure: Measure) -> None:
     if measure.case.fields.canary:
         raise BadInputError(
             f"test-case {measure.case.id} is a canary, which cannot be sealed.",
-            remedy=f"Take it out of {benchmark_id}, or put it into a benchmark that stays open.",
+            remedy=f"Remove it from {benchmark_id}, or move it to an open benchmark.",
         )
 
 
@@ -206,7 +206,7 @@ def _vet_judge(measure: Measure) -> None:
     by_person = isinstance(rubric, RubricInUse) and any(fields.judge_type == A_PERSON for _, fields in rubric.criteria)
     if by_person or isinstance(rubric, ByNothing):
         raise BadInputError(
-            f"test-case {measure.case.id} is judged by a person, and nobody is shown what is sealed.",
+            f"test-case {measure.case.id} is judged by a person, but nobody may see sealed cases.",
             remedy="Give it assertions, an expected output or criteria that a rule or a model judges.",
         )
 

@@ -19,12 +19,12 @@ class TrialRequest(RunSettings):
         VersionName,
         Names(("prompt-version", "prompt"), of_cases=True),
         Field(description="Candidate"),
-        More("The candidate: a prompt version, or with a text of its own the prompt whose next version it is."),
+        More("The candidate: a prompt version, or with `text` the prompt to add the version to."),
     ]
     content: Annotated[
         Annotated[Text, Field(max_length=100_000)] | None,
-        Field(description="Its text, kept as a new version"),
-        More("The candidate's text. It is kept as a new version of its prompt."),
+        Field(description="Its text, saved as a new version"),
+        More("The candidate's text. It is saved as a new version of its prompt."),
     ] = None
     against: Annotated[
         VersionRef | None,
@@ -33,12 +33,12 @@ class TrialRequest(RunSettings):
     ] = None
     sealed: Annotated[
         bool,
-        Field(description="Ask the sealed part: spends budget"),
-        More("Ask the sealed part too. Its verdict spends from the error budget of the prompt."),
+        Field(description="Use the sealed part: spends error budget"),
+        More("Also use the sealed part. Its verdict spends error budget of the prompt."),
     ] = False
     max_attempts: Annotated[
         Annotated[int, Field(ge=1)] | None,
-        Field(description="Refuse a later attempt at the sealed part than this"),
+        Field(description="Maximum number of attempts on the sealed part"),
         NAME_SAYS_IT,
     ] = None
     judge: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]  a trial waits for nobody

@@ -57,7 +57,7 @@ async def compare_sealed(engine: Engine, request: ComparisonRequest, *, progress
     Raises `SealedError` where the benchmark is not sealed, or where nothing could decide a further attempt.
     """
     if request.sequential:
-        raise SealedError("a sealed benchmark is not looked at case by case.", remedy="Leave sequential out.")
+        raise SealedError("sequential is not allowed on a sealed benchmark.", remedy="Leave sequential out.")
     verdict = None if request.key is None else await _told_under(engine, request.key)
     if verdict is None:
         await engine.store.read(lambda db: _vet_budget(db, request.benchmark_id, most=None))
@@ -65,7 +65,7 @@ async def compare_sealed(engine: Engine, request: ComparisonRequest, *, progress
         verdict = await sealed_verdict(engine, job.id)
     if verdict is None:
         raise InstrumentError(
-            f"the comparison on {request.benchmark_id} has no verdict yet.", remedy="Ask again under the same key."
+            f"the comparison on {request.benchmark_id} has no verdict yet.", remedy="Call again with the same key."
         )
     return verdict
 
@@ -101,8 +101,8 @@ async def start_trial(engine: Engine, request: TrialRequest) -> Started:
         return Started(known, partial(_unchanged, known))
     if not asked:
         raise SealedError(
-            f"all cases of {request.benchmark_id} are sealed: there is no open part to try the version on.",
-            remedy=f"Give {argument('sealed')}: the sealed part answers with its verdict only, and uses one of its attempts.",
+            f"all cases of {request.benchmark_id} are sealed, so there is no open part to try the version on.",
+            remedy=f"Give {argument('sealed')}: the sealed part returns only its verdict and uses one attempt.",
         )
     first = await start_comparison(engine, next(iter(asked.values())))
     now, spec = engine.clock(), _spec(request)
@@ -142,8 +142,8 @@ def _spec(request: TrialRequest) -> Json:
 def _vet_alike(known: Job, request: TrialRequest) -> None:
     if known.kind != "trial" or known.spec != _spec(request):
         raise ConflictError(
-            f"the key {known.key!r} belongs to the run {known.id}, which was asked for otherwise.",
-            remedy=f"{resume_step(known)} as it was asked for. Or use another {argument('key')}.",
+            f"the key {known.key!r} belongs to the run {known.id}, which was requested with other arguments.",
+            remedy=f"{resume_step(known)} with the same arguments. Or use another {argument('key')}.",
         )
 
 
@@ -195,7 +195,7 @@ async def _carry_on(
         await engine.store.write(partial(jobs.set_total, ident=job.id, total=total))
         ended = await started.finish(progress)
         if ended.state != "completed":
-            raise BadInputError("a trial does not wait for judgments.", remedy="Use judge auto, heuristic or llm.")
+            raise BadInputError("a trial cannot wait for judgments.", remedy="Use judge auto, heuristic or llm.")
         spent += await engine.store.read(partial(_spent, comparison=ended))
 
 
@@ -220,7 +220,7 @@ def _in_words(summary: ComparisonSummary | None, verdict: SealedVerdict | None, 
         sentences.append(f"Sealed cases: {verdict.in_words}")
     elif budget is not None:
         sentences.append(
-            f"Sealed cases: not asked; attempt {budget.attempt} is next, {budget.left:.3g} of the error is left."
+            f"Sealed cases: not used; attempt {budget.attempt} is next, {budget.left:.3g} of the error budget is left."
         )
     return " ".join(sentences)
 
@@ -240,13 +240,13 @@ def _vet_budget(db: Db, benchmark_id: str, *, most: int | None) -> None:
     seal = seals.seal_of(db, benchmark_id)
     if seal is None:
         raise SealedError(
-            f"nothing of {benchmark_id} is sealed.",
+            f"{benchmark_id} has no sealed part.",
             remedy=f"{Next('seal', {'benchmark_id': benchmark_id, 'share': 0.3}, 'seals a part of it')}.",
         )
     budget = vet_can_decide(db, seal)
     if most is not None and budget.attempt > most:
         raise SealedError(
-            f"maxAttempts is {most}, and the next answer about {seal.benchmark_id} is attempt {budget.attempt}.",
+            f"maxAttempts is {most}, and the next verdict on {seal.benchmark_id} would be attempt {budget.attempt}.",
             remedy="Try the candidate on the open part: leave sealed out.",
         )
 
@@ -274,7 +274,7 @@ def _same_text(db: Db, name: str, content: str) -> str | None:
 def _against(db: Db, version: str, named: str | None) -> str:
     other = current_version(db, version) if named is None else find_ref(db, named)
     if other == version:
-        raise BadInputError(f"{version} is the version in use: there is nothing to try it against.")
+        raise BadInputError(f"{version} is the version in use, so there is no other version to compare it with.")
     return other
 
 

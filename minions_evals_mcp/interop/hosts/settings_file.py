@@ -17,7 +17,7 @@ MOST_BYTES = 64 * 2**20
 
 
 @frozen_type
-class FileChange:
+class SettingsChange:
     """A file as it is and as it would be."""
 
     file: Path
@@ -27,7 +27,7 @@ class FileChange:
     """Our entry alone, as it would stand in a new file."""
 
 
-def change_of(host: Host, file: Path, entry: Json) -> FileChange:
+def change_of(host: Host, file: Path, entry: Json) -> SettingsChange:
     """What writing the entry into that file comes to; raises `BadInputError` where the file cannot be changed safely."""
     put = with_toml_entry if host.is_toml else with_json_entry
     snippet = put("", host.table, SERVER, entry)
@@ -36,11 +36,11 @@ def change_of(host: Host, file: Path, entry: Json) -> FileChange:
             raise BadInputError(f"{file} is larger than {MOST_BYTES} bytes.")
         before = file.read_bytes().decode("utf-8")
     except FileNotFoundError:
-        return FileChange(file, None, snippet, snippet)
+        return SettingsChange(file, None, snippet, snippet)
     except (OSError, UnicodeDecodeError) as error:
         raise _by_hand(file, str(error), snippet) from None
     try:
-        return FileChange(file, before, put(before, host.table, SERVER, entry), snippet)
+        return SettingsChange(file, before, put(before, host.table, SERVER, entry), snippet)
     except BadInputError as error:
         raise _by_hand(file, error.message_text, snippet) from None
 
@@ -49,7 +49,7 @@ def _by_hand(file: Path, why: str, snippet: str) -> BadInputError:
     return BadInputError(f"{file} was not changed: {why}", remedy=f"Add this to it yourself:\n{snippet}")
 
 
-def write_change(change: FileChange) -> None:
+def write_change(change: SettingsChange) -> None:
     """Replaces the file by its new text in one step. A link stays a link, and the file keeps its rights."""
     file = change.file.resolve()
     part = file.with_name(f".{file.name}.{os.getpid()}.part")

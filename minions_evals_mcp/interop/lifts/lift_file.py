@@ -16,11 +16,13 @@ from minions_evals_mcp.confined_paths import confined_path
 from minions_evals_mcp.domain.request_fields import More
 from minions_evals_mcp.domain.values import Text, Value
 from minions_evals_mcp.engine.lift.arms import Arm
+from minions_evals_mcp.engine.lift.components import ABLATED, Ablation, Group, groups_in, named
 from minions_evals_mcp.engine.lift.run_lift import LiftPlan
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.lifts.lift_suite import LiftSuite, lift_suite
-from minions_evals_mcp.interop.lifts.plugin_cases import CASE, MANIFESTS, PROMPT, plugin_cases, plugin_name
+from minions_evals_mcp.interop.lifts.plugin_cases import CASE, MANIFESTS, PROMPT, is_plugin, plugin_cases, plugin_name
+from minions_evals_mcp.interop.lifts.plugin_components import components_of, files_without
 from minions_evals_mcp.interop.lifts.plugin_suite import plugin_suite
 from minions_evals_mcp.interop.parsing import parse_yaml
 from minions_evals_mcp.interop.skill_evals import EVALS, SKILL_FILE, read_evals, skill_name
@@ -99,6 +101,14 @@ class LiftRequest(RunSettings):
         Field(description="Where in a workspace skills are laid"),
         More("Where in a workspace skills are laid, each in a folder of its name."),
     ] = SKILLS_AT
+    components: Annotated[
+        Annotated[int, Field(gt=0)] | None,
+        Field(description="Also find which component of a plugin helps or harms, with at most this many more outputs"),
+        More(
+            "Find which skill, agent, command, hook or MCP server of a plugin helps or harms, with at most this many more"
+            " outputs: the plugin is run without each of them, or without halves of them where that costs too many outputs."
+        ),
+    ] = None
 
 
 def read_lift_file(path: Path) -> LiftFile:
@@ -116,6 +126,11 @@ def read_lift_file(path: Path) -> LiftFile:
 def lift_plan(request: LiftRequest, *, at: datetime) -> LiftPlan:
     """The plan of the lift; raises by name what is not there or does not fit."""
     path = Path(request.subject)
+    if request.components is not None and not (path.is_dir() and is_plugin(path) and request.cases is None):
+        raise BadInputError(
+            f"{argument('components')} needs the folder of a plugin with its own cases.",
+            remedy=f"Name one, or leave {argument('components')} out.",
+        )
     if path.is_dir() and (path / SKILL_FILE).is_file():
         return _of_skill(request, path, at)
     if path.is_file() and path.suffix.lower() in YAML:
@@ -163,7 +178,12 @@ def _of_plugin(request: LiftRequest, folder: Path, plugin: str, at: datetime) ->
     name = request.name or plugin
     suite = plugin_suite(name, cases, at=at)
     whole = laid_at(folder, PLUGIN_AT, but=EVALS.parent.name)
-    manifest = tuple(file for file in whole if file.place.relative_to(PLUGIN_AT).as_posix() in map(str, MANIFESTS))
+    components = components_of(whole, PLUGIN_AT)
+    manifest = tuple(
+        file
+        for file in files_without(whole, PLUGIN_AT, components)
+        if file.place.relative_to(PLUGIN_AT).as_posix() in map(str, MANIFESTS)
+    )
     with_ = (*whole, *_laid(request.with_, Path(), request))
     without = (*manifest, *_laid(request.without, Path(), request))
     skills = sorted(path.parent for path in folder.glob(f"skills/*/{SKILL_FILE}"))
@@ -176,7 +196,22 @@ def _of_plugin(request: LiftRequest, folder: Path, plugin: str, at: datetime) ->
         should_trigger=suite.should_trigger,
         notes=suite.notes,
         runs=suite.runs,
+        ablation=None if request.components is None else _ablation(name, with_, components, request.components),
     )
+
+
+def _ablation(name: str, files: Sequence[Laid], components: Group, most_outputs: int) -> Ablation:
+    """The arms that lay the plugin without a group of its components; raises `BadInputError` where it has none."""
+    if not components:
+        raise BadInputError(
+            "the plugin has no skill, agent, command, hook or MCP server.",
+            remedy=f"Leave {argument('components')} out.",
+        )
+    arms = {
+        group: Arm(name, ABLATED, files_without(files, PLUGIN_AT, group), lacks=named(group))
+        for group in groups_in(components)
+    }
+    return Ablation(components, arms, most_outputs)
 
 
 def _of_file(request: LiftRequest, path: Path, at: datetime) -> LiftPlan:

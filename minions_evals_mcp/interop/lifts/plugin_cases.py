@@ -30,7 +30,7 @@ OF_GRADER = frozenset({"name", "type", "weight", "arm", "scored"})
 WITH_ONLY = "with-only"
 SKILL = "Skill"
 SET_UP = ("scaffold_script", "history_file", "add_dirs")
-"""What a case's `context` may ask for before the prompt, which is not carried out."""
+"""What a case's `context` may ask for before the prompt, which is not supported."""
 OF_HOST = ("max_turns", "timeout_seconds", "model", "allowed_tools", "disallowed_tools", "append_system_prompt", "env",
            "artifact_publish", "growthbook_overrides")  # fmt: skip
 """What a case may ask of Claude Code, which the program that is started has to be told."""
@@ -57,7 +57,7 @@ class PluginGrader:
 
 @dataclass(frozen=True, slots=True)
 class PluginCase:
-    """One case: `set_up` names what it asks for and is not carried out, `of_host` what the program has to be told."""
+    """One case: `set_up` names what it asks for and is not supported, `of_host` what the program has to be told."""
 
     id: str
     folder: Path

@@ -24,7 +24,7 @@ AT_LEAST = "The output is at least as good as this one, which is a reference and
 class PluginSuite:
     """The suite of a plugin. `should_trigger` says of the cases that ask for it whether a skill is to be used.
 
-    `notes` name what the cases ask for and is not carried out.
+    `notes` name what the cases ask for and is not supported.
     """
 
     benchmark_id: str
@@ -40,7 +40,7 @@ def plugin_suite(name: str, cases: Sequence[PluginCase], *, at: datetime) -> Plu
     run = [case for case in cases if not case.set_up and any(not grader.with_only for grader in case.graders)]
     if not run:
         raise InvalidRecordError(
-            "no case can be run: each asks for a set-up that is not carried out, or has no grader that is scored in both arms",
+            "no case can be run: each asks for a set-up that is not supported, or has no grader that is scored in both arms",
             field="evals",
             record=name,
         )

@@ -86,11 +86,6 @@ def otlp_app(
     return Starlette(routes=[*routes, *more])
 
 
-def listening_socket(host: str, port: int) -> socket.socket:
-    """The socket that listens there; raises `OSError` where nothing can."""
-    return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-
-
 def brings(request: Request, token: str) -> bool:
     """Whether the request has the bearer token."""
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")

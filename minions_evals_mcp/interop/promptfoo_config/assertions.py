@@ -70,7 +70,7 @@ class Assertions:
     """The names under which tests store their outputs: no assertion is filled with them."""
 
     def checks(self, nodes: list[Node], variables: Mapping[str, JsonValue]) -> TestChecks:
-        """The checks of a test with those variables; what is not carried out is refused, and left out."""
+        """The checks of a test with those variables; what is not supported is refused, and left out."""
         assertions: list[Assertion] = []
         choosers: list[Chooser] = []
         for node in nodes:

@@ -145,9 +145,7 @@ def _read(
     vet_prompts(prompts, cases, columns, refusals)
     left_out = refusals.settled(allowed=overrides.allow_unsupported)
     if not any(column.parts for column in columns):
-        raise BadInputError(
-            f"{path}: nothing is left to run.", remedy="Name a prompt and a provider that are carried out."
-        )
+        raise BadInputError(f"{path}: nothing to run.", remedy="Name a prompt and a provider that are carried out.")
     benchmark = benchmark_of(root, path, tuple(case.id for case in cases), now)
     parts = {part.case_ids for column in columns for part in column.parts} - {benchmark.fields.test_case_ids}
     versions = {version_id(prompt): prompt for prompt in reversed(prompts)}

@@ -107,7 +107,7 @@ def _changed(hooks: Hooks, suite: Json, prompts: Sequence[PromptText], node: Nod
         if name not in CHANGED or by_code:
             hooks.close()
             what = f"{name} that code writes" if by_code else name
-            raise node.wrong(f"beforeAll changed {what}, which is not carried out")
+            raise node.wrong(f"beforeAll changed {what}, which is not supported")
     return {name: [] if left.get(name) is None else left[name] for name in names}
 
 

@@ -141,7 +141,7 @@ class Graders:
     def _read(self, node: Node, asks: Kind) -> Grader | None:
         ident, config = _parts(node)
         if ident is None:
-            self.refusals.add(node, "only a model's id, or {id, config}, is carried out as a judge")
+            self.refusals.add(node, "only a model's id, or {id, config}, is supported as a judge")
             return None
         if _stands_for(node) != asks:
             self.refusals.add(node, f"the provider {ident}; wanted is {WANTED[asks]}")

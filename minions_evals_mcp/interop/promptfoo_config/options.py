@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,7 +26,8 @@ HARMLESS_ON_A_LINE = {
     "share": "nothing is shared",
     "cache": "what was answered is kept under the evaluation's key",
 }
-"""Of `commandLineOptions`; what else stands there is refused."""
+"""Of `commandLineOptions`, the ones that change no result."""
+_CAPITAL = re.compile("([A-Z])")
 UNSET = OwnSettings()
 WRITTEN = (".json", ".jsonl", ".csv", ".html", ".md", ".xml", ".yaml", ".yml")
 
@@ -47,8 +49,7 @@ def read_options(root: Mapping[str, Node], refusals: Refusals, variables: Mappin
     """The options, the config's before those of the environment; with a delay one call is made at a time."""
     settings = read_own_settings(variables, refusals)
     members = refusals.known(root["evaluateOptions"], KEYS, harmless=HARMLESS) if "evaluateOptions" in root else {}
-    if "commandLineOptions" in root:
-        refusals.known(root["commandLineOptions"], (), harmless=HARMLESS_ON_A_LINE)
+    members |= _on_a_line(root, refusals)
     whole = {key: members[key].whole(least=0) for key in KEYS[:5] if key in members}
     delay = whole.get("delay", settings.delay_ms)
     max_eval_ms = whole.get("maxEvalTimeMs", settings.max_eval_ms)
@@ -61,6 +62,20 @@ def read_options(root: Mapping[str, Node], refusals: Refusals, variables: Mappin
         output_paths=tuple(_paths(root, refusals)),
         settings=settings,
     )
+
+
+def _on_a_line(root: Mapping[str, Node], refusals: Refusals) -> dict[str, Node]:
+    """What `commandLineOptions` sets of the options of running; what else changes a result is refused with its option."""
+    if "commandLineOptions" not in root:
+        return {}
+    members = root["commandLineOptions"].mapping()
+    for name in HARMLESS_ON_A_LINE.keys() & members.keys():
+        refusals.note(members.pop(name), HARMLESS_ON_A_LINE[name])
+    taken = {name: members.pop(name) for name in KEYS[:3] if name in members}
+    for name, node in members.items():
+        option = _CAPITAL.sub(r"-\1", name).lower()
+        refusals.add(node, f"pass --{option} on the command line")
+    return taken
 
 
 def _paths(root: Mapping[str, Node], refusals: Refusals) -> list[str]:

@@ -76,7 +76,7 @@ class OwnSettings:
 
 
 def read_own_settings(variables: Mapping[str, str], refusals: Refusals) -> OwnSettings:
-    """The settings in those variables; what is not carried out is remarked by name.
+    """The settings in those variables; what is not supported is remarked by name.
 
     Raises `BadInputError` for a number that is none: promptfoo reads what it begins with, or its default.
     """
@@ -109,7 +109,7 @@ def _remark(name: str, value: str, refusals: Refusals) -> None:
     if (here := NOT_CARRIED_OUT.get(name)) is None:
         refusals.remark(f"environment: {PREFIX}{name} is no setting that is known here")
     elif value.strip().lower() not in {"0", "false", "no"}:
-        refusals.remark(f"environment: {PREFIX}{name} is not carried out: {here}")
+        refusals.remark(f"environment: {PREFIX}{name} is not supported: {here}")
 
 
 def _yes(value: str) -> bool:

@@ -138,7 +138,7 @@ def test_nodes(node: Node, refusals: Refusals) -> Iterator[Node]:
                 else:
                     yield element
         case _:
-            refusals.add(node, "only a list, or the name of a file, is carried out here")
+            refusals.add(node, "only a list, or the name of a file, is supported here")
 
 
 def _in_files(node: Node, pattern: str, config: Node | None, refusals: Refusals) -> Iterator[Node]:

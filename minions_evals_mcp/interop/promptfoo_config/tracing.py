@@ -51,7 +51,8 @@ class Receiver:
     @asynccontextmanager
     async def listening(self) -> AsyncGenerator[None]:
         """Listens as long as the evaluation lasts, in a thread of its own: a provider's code may hold up the loop that calls it."""
-        from minions_evals_mcp.interop.logs.otlp_endpoint import OtlpServer, listening_socket, otlp_app  # noqa: PLC0415  a web server, which few evaluations need
+        from minions_evals_mcp.interop.logs.otlp_endpoint import OtlpServer, otlp_app  # noqa: PLC0415  a web server, which few evaluations need
+        from minions_evals_mcp.network_address import listening_socket  # noqa: PLC0415  as above
 
         try:
             listener = listening_socket(self.host, self.port)

@@ -21,7 +21,9 @@ class Request(Value):
     people: Annotated[
         tuple[Text, ...],
         Field(strict=False, max_length=100, description="Who judges"),
-        More("A person who judges (repeatable). Outputs are dealt in turn. Without one they are anybody's again."),
+        More(
+            "A person who judges (repeatable). Outputs are assigned in turn. Without a name, anybody may judge them again."
+        ),
     ] = ()
 
 

@@ -48,7 +48,7 @@ class Request(RunSettings):
     @model_validator(mode="after")
     def _each_text_once(self) -> Self:
         if self.trials > 1:
-            raise ValueError("trials: each attack text is one trial of a case; leave it out")
+            raise ValueError("trials: each attack text is already one trial of a case; leave it out")
         return self
 
 
@@ -95,7 +95,7 @@ def _chosen_attacks(kinds: Sequence[AttackKind], languages: Sequence[str]) -> tu
         if (not kinds or attack.kind in kinds) and (not languages or attack.language in languages)
     ]
     if not chosen:
-        raise BadInputError("no attack is of these kinds and languages.", remedy="Name fewer of them.")
+        raise BadInputError("no attack text has these kinds and languages.", remedy="Use fewer filters.")
     return tuple(chosen)
 
 
@@ -120,7 +120,7 @@ async def run(engine: Engine, request: Request, *, progress: Progress | None = N
     ]
     if not seen:
         raise BadInputError(
-            f"no case of {ident} acts on a world, so that nothing could be planted.",
+            f"no case of {ident} uses a world, so there is nowhere to plant an attack.",
             remedy="Give its cases a world, and run it with a program or a Python function as the target.",
         )
     return Answer(

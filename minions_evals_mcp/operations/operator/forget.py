@@ -24,7 +24,7 @@ class Request(Value):
     subject: Annotated[
         str | None,
         Field(min_length=LEAST, description="Every text that contains this"),
-        More("Erase every text that contains this, in any case of letters, and the whole of each output that does."),
+        More("Erase every text that contains this (case-insensitive), and each whole output that contains it."),
     ] = None
     record_id: Annotated[
         Id | None,
@@ -41,7 +41,7 @@ class Request(Value):
     @model_validator(mode="after")
     def _says_what(self) -> Self:
         if sum(part is not None for part in (self.subject, self.record_id, self.before)) != 1:
-            raise ValueError("subject: give it, recordId or before; one of the three")
+            raise ValueError("subject: give exactly one of subject, recordId and before")
         return self
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST = 1000
 
 
-class Held(Value):
+class ConversationHeld(Value):
     """One attempt at a conversation. `ended` is empty while it goes on, `spoiled` unless its user spoiled it.
 
     `position` (from 1) and `trial` name its unit; `label` is what a person says of the user.
@@ -44,7 +44,7 @@ class Answer(Value):
     """The conversations of the run in their order. `cut`: there are more; `userErrors` in words, where a user can do wrong."""
 
     run_id: str
-    conversations: tuple[Held, ...]
+    conversations: tuple[ConversationHeld, ...]
     user_errors: str = ""
     cut: bool = False
 
@@ -57,7 +57,7 @@ async def run(engine: Engine, run_id: str, *, case_id: str | None = None, only_s
     ident = (await find_subject(engine, run_id)).run_id
     rows, said, errors = await engine.store.read(partial(read_talks, job_id=ident, case_id=case_id, most=MOST + 1))
     if not rows:
-        raise BadInputError(f"the run {ident} has no conversations.", remedy="A case with `conversation` makes one.")
+        raise BadInputError(f"the run {ident} has no conversations.", remedy="Only cases with `conversation` have one.")
     held = tuple(_held(row, said.get((row.case_id, row.key.trial, row.attempt))) for row in rows[:MOST])
     shown = tuple(one for one in held if bool(one.spoiled) != one.overruled) if only_spoiled else held
     return Answer(run_id=ident, conversations=shown, user_errors=_words(errors), cut=len(rows) > MOST)
@@ -67,8 +67,8 @@ def _words(errors: UserErrors | None) -> str:
     return "" if errors is None else errors.sentence
 
 
-def _held(row: TalkRow, label: UserLabel | None) -> Held:
-    return Held(
+def _held(row: TalkRow, label: UserLabel | None) -> ConversationHeld:
+    return ConversationHeld(
         test_case_id=row.case_id,
         position=row.key.position + 1,
         trial=row.key.trial,

@@ -53,9 +53,7 @@ async def run(engine: Engine, run_id: str, *, case_id: str | None = None) -> Ans
         if row.observed.world is not None
     )  # fmt: skip
     if not units:
-        raise BadInputError(
-            f"no unit of the run {ident} acted on a world.", remedy="Name one under world in its cases."
-        )
+        raise BadInputError(f"no case of the run {ident} used a world.", remedy="Set `world` in its cases.")
     evidence = [unit.evidence for unit in units]
     return Answer(
         run_id=ident,

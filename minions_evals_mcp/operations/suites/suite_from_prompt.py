@@ -38,7 +38,7 @@ class CaseNote(Value):
     quote: Annotated[str, Field(max_length=4_000)] = ""
     assertions: Annotated[tuple[Json, ...], Field(strict=False, max_length=20)] = ()
     why: Annotated[str, Field(max_length=2_000)] = ""
-    passage_id: Annotated[Id | None, Field(description="The passage it is of")] = None
+    passage_id: Annotated[Id | None, Field(description="The passage it comes from")] = None
 
     @model_validator(mode="after")
     def _assertions_are_some(self) -> Self:
@@ -64,7 +64,7 @@ class Request(Value):
         VersionRef | None,
         Field(description="A stored prompt"),
         NAME_SAYS_IT,
-        More("A stored prompt version that the cases are written of."),
+        More("The stored prompt version to write cases for."),
     ] = None
     prompt: Annotated[
         Annotated[str, Field(min_length=1, max_length=200_000)] | None,
@@ -76,15 +76,13 @@ class Request(Value):
     ] = ()
     writer: Annotated[
         Literal["caller", "model"],
-        Field(description="caller: write cases of the texts it returns"),
+        Field(description="caller: you write cases for the returned texts"),
         More("Who writes the cases: the caller (you send them), or the judge model."),
     ] = "caller"
     count: Annotated[
         int,
         Field(ge=1, le=200, description="Cases wanted"),
-        More(
-            "The number of cases that are wanted: half ordinary ones, a quarter edge cases, a quarter adversarial ones."
-        ),
+        More("Number of cases: half ordinary, a quarter edge cases, a quarter adversarial."),
     ] = 12
     cases: Annotated[
         tuple[CaseNote, ...],
@@ -96,23 +94,23 @@ class Request(Value):
     accept: Annotated[
         tuple[TestCaseId, ...],
         Field(strict=False, max_length=100, description="Drafts to make active"),
-        More("Make this draft active. May be repeated. Nothing is written then."),
+        More("Make this draft active (repeatable). Writes no cases."),
     ] = ()
     max_cost_usd: Annotated[
         Dollars | None,
         Field(description="Stop before more US dollars are spent"),
         NAME_SAYS_IT,
-        More("With the model as the writer: stop asking before this is spent."),
+        More("With the model as the writer: stop before spending more than this."),
     ] = None
 
     @model_validator(mode="after")
     def _who_writes(self) -> Self:
         if self.cases and self.writer != "caller":
-            raise ValueError("cases: they are the caller's; set writer to caller")
+            raise ValueError("cases: only the caller sends cases; set writer to caller")
         if self.max_cost_usd is not None and self.writer != "model":
-            raise ValueError("maxCostUsd: it is about a model; set writer to model")
+            raise ValueError("maxCostUsd: applies only with a model; set writer to model")
         if self.prompt is not None and self.prompt_version_ref is not None:
-            raise ValueError("prompt: promptVersionRef names one already; leave one of them out")
+            raise ValueError("prompt: cannot be combined with promptVersionRef, which already names a prompt")
         names = [document.name for document in self.documents]
         if len(set(names)) < len(names):
             raise ValueError("documents: two have the same name")

@@ -43,8 +43,8 @@ class Request(Value):
     ] = None
     most_traces: Annotated[
         int,
-        Field(ge=1, le=20_000, description="The newest so many"),
-        More("Read the newest traces, this many at most."),
+        Field(ge=1, le=20_000, description="Number of newest traces"),
+        More("Maximum number of traces to read, newest first."),
     ] = 2000
     reader: Annotated[
         Literal["rules", "caller", "model"],
@@ -62,8 +62,8 @@ class Request(Value):
             description="language, tool or keys of inputs; language=de,en: uncovered pairs",
         ),
         More(
-            "A dimension whose coverage is shown: language, tool, or a key of the inputs. Declare its values as NAME=VALUE,VALUE,"
-            " and those that no trace shows are listed. May be repeated."
+            "A dimension to show coverage for: language, tool, or a key of the inputs (repeatable). Declare its values as"
+            " NAME=VALUE,VALUE to list those that no trace shows."
         ),
     ] = ()
     each: Annotated[
@@ -74,21 +74,21 @@ class Request(Value):
     accept: Annotated[
         tuple[TestCaseId, ...],
         Field(strict=False, max_length=100, description="Drafts to make active"),
-        More("Make this draft active. May be repeated. Nothing is read then."),
+        More("Make this draft active (repeatable). Reads no traces."),
     ] = ()
     max_cost_usd: Annotated[
         Dollars | None,
         Field(description="Stop before more US dollars are spent"),
         NAME_SAYS_IT,
-        More("With the model as the reader: stop asking before this is spent."),
+        More("With the model as the reader: stop before spending more than this."),
     ] = None
 
     @model_validator(mode="after")
     def _who_reads(self) -> Self:
         if self.notes and self.reader != "caller":
-            raise ValueError("notes: they are the caller's; set reader to caller")
+            raise ValueError("notes: only the caller sends notes; set reader to caller")
         if self.max_cost_usd is not None and self.reader != "model":
-            raise ValueError("maxCostUsd: it is about a model; set reader to model")
+            raise ValueError("maxCostUsd: applies only with a model; set reader to model")
         return self
 
 

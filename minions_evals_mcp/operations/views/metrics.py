@@ -56,14 +56,15 @@ def _metrics(db: Db) -> list[Metric]:
         for verdict, count in (("passed", total.passed), ("failed", total.judged - total.passed))
     ]
     return [
-        Metric("minions_evals_traces_judged_total", "counter", "Production traces that were judged.", verdicts),
+        Metric("minions_evals_traces_judged_total", "counter", "Judged production traces.", verdicts),
         Metric(
             "minions_evals_traces_unscored_total", "counter", "Production traces that could not be scored.",
             [(_of(total), float(total.unscored)) for total in totals],
         ),
         Metric("minions_evals_trace_failures_total", "counter", "Production traces that failed, by cause.", causes),
         Metric(
-            "minions_evals_trace_cost_usd_total", "counter", "Known cost of production traces and of judging them, in US dollars.",
+            "minions_evals_trace_cost_usd_total", "counter", "Known cost of production traces and of judging them, in US"
+            " dollars.",
             [(_of(total), total.cost_usd) for total in totals],
         ),
         Metric(

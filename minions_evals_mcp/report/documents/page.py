@@ -131,7 +131,7 @@ def _histogram(report: Report) -> Markup:
     if report.diff is None:
         return Markup("")
     deltas = [-change.loss for change in report.diff.changes if change.before and change.after]
-    return histogram(deltas, label="how many cases changed by how much; the list below names them")
+    return histogram(deltas, label="number of cases by size of change; listed below")
 
 
 def _grid(criteria: int) -> str:

@@ -132,8 +132,8 @@ def notes(matrix: Matrix, limit: int) -> list[str]:
     """Returns what stands under the matrix: what is not shown, what went wrong and why, what was left out."""
     outputs = [cell for row in matrix.rows for cell in row.cells if cell.output is not None]
     reused = sum(cell.cached for cell in outputs)
-    lines = [f"{reused} of {len(outputs)} outputs from cache (--no-cache asks again)"] if reused else []
-    lines += [f"{len(matrix.rows) - limit} more tests: --limit, or -o FILE"] if len(matrix.rows) > limit else []
+    lines = [f"{reused} of {len(outputs)} outputs from cache (--no-cache regenerates them)"] if reused else []
+    lines += [f"{len(matrix.rows) - limit} more tests (use --limit or -o FILE)"] if len(matrix.rows) > limit else []
     problems: dict[str, list[str]] = {}
     for number, column in enumerate(matrix.columns):
         if column.problem:

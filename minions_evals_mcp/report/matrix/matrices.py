@@ -70,7 +70,7 @@ def _as_table(out: Console, matrix: Matrix, limit: int) -> None:
             Text(f"[{number}] {shortened(heads[column.prompt], room)}\n{shortened(column.provider, room)}")
         )
     for row in matrix.rows[:limit]:
-        name = Text(row_name(row, name_room))
+        name = Text(row_name(row, 2 * name_room))  # wrapped: what begins alike is told apart
         for selected in row.selections:
             name.append(f"\n{chosen(selected)}", style="dim")
         outputs = _apart([cell.output or "" for cell in row.cells], max(OUTPUT, room))

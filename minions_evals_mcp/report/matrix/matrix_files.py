@@ -105,7 +105,7 @@ def _outcome(cell: Cell) -> str:
     if cell.verdict == "error":
         why = cell.undecided or cell.reason
         return f"<error{attributes({'message': why or 'no output'})}>{xml_text(why)}</error>"
-    why = "; ".join(_reasons(cell)) or ("another output was chosen" if cell.passed else "failed")
+    why = "; ".join(_reasons(cell)) or ("another output was selected" if cell.passed else "failed")
     message = attributes({"message": why, "type": "assertion"})
     return f"<failure{message}>{xml_text(why + chr(10) + 'output: ' + (cell.output or ''))}</failure>"
 

@@ -38,7 +38,7 @@ def matrix_markdown(matrix: Matrix) -> str:
         room -= len(detail)
         pieces.append(detail)
     if left_out:
-        pieces.append(f"\n{left_out} parts did not fit. A file in the form `.html` has all of them.\n")
+        pieces.append(f"\n{left_out} parts did not fit. An `.html` file has all of them.\n")
     return "".join(pieces)
 
 

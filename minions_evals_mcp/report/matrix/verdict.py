@@ -52,7 +52,7 @@ def _beside(matrix: Matrix, best: int, other: int, *, level: float) -> str:
     if higher <= 0:
         return f"[{best}] and [{other}] score equally."
     difference = compare(pairs, level=level)
-    settle = f" What would settle it: {difference.settle.replace(' case', ' test')}." if difference.settle else ""
+    settle = f" To decide: {difference.settle.replace(' case', ' test')}." if difference.settle else ""
     return f"[{best}] scores {difference.delta:.3f} higher than [{other}], {how_sure(difference, level, len(pairs))}.{settle}"
 
 

@@ -30,7 +30,7 @@ def refuse_own(assertion: Assertion, *, at: str = "") -> None:
         field = "provider" if inner.provider is not None else "rubricPrompt" if inner.rubric_prompt is not None else ""
         if field:
             raise InvalidRecordError(
-                "only a config that a person runs with eval may say who judges an assertion, and in which words",
+                "only a config that a person runs with `eval` may choose the judge of an assertion and its prompt",
                 field=field,
                 record=inner.type,
                 where=at,
@@ -42,24 +42,24 @@ def refuse_elsewhere(assertion: Assertion, *, at: str = "") -> None:
     for inner in _within(assertion):
         if inner.provider is not None and inner.provider.needs_config:
             raise InvalidRecordError(
-                "only the config that a judge stands in can give it an address or a key, or the code that judges",
+                "only the config that defines a judge can give it an address, a key or code",
                 field=f"{at}.provider",
                 remedy=f"{Next('eval', {'config': 'CONFIG'}, 'runs that config')}.",
             )
         if inner.rubric_prompt is not None and inner.rubric_prompt.startswith("file://"):
             raise InvalidRecordError(
-                "a record holds the words themselves, not the name of a file", field=f"{at}.rubricPrompt"
+                "a record must contain the text itself, not a file name", field=f"{at}.rubricPrompt"
             )
 
 
 def vet_own(assertion: Assertion) -> None:
     """Refuses a judge where no model decides, and words to one where none is told anything."""
     if assertion.provider is not None and assertion.base_type not in ASKING:
-        raise InvalidRecordError("no model decides this type", field="provider")
+        raise InvalidRecordError("this type uses no model", field="provider")
     if assertion.rubric_prompt is None:
         return
     if assertion.base_type not in TOLD:
-        raise InvalidRecordError("no model is told anything by this type", field="rubricPrompt")
+        raise InvalidRecordError("this type sends nothing to a model", field="rubricPrompt")
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import vet_words  # noqa: PLC0415  jinja2 costs what few runs need
 
     vet_words(assertion.rubric_prompt)

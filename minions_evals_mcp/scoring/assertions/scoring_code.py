@@ -67,13 +67,11 @@ def rescored(aggregate: Aggregate, ran: Ran | SnippetError) -> Aggregate | Unche
         ):
             named = ran.value.get("namedScores")
             if named is not None and not _are_scores(named):
-                return Unchecked(NAME, f"the code must give namedScores as {{name: number}}, not {excerpt(named)}")
+                return Unchecked(NAME, f"the code must return namedScores as {{name: number}}, not {excerpt(named)}")
             share = min(1.0, max(0.0, float(score)))
-            return Aggregate(
-                passed, share, aggregate.results, reason or "no reason is given", _weighed(aggregate, named)
-            )
+            return Aggregate(passed, share, aggregate.results, reason or "no reason given", _weighed(aggregate, named))
         case _:
-            return Unchecked(NAME, f"the code must give {{pass, score, reason}}, not {excerpt(ran.value)}")
+            return Unchecked(NAME, f"the code must return {{pass, score, reason}}, not {excerpt(ran.value)}")
 
 
 def _are_scores(named: JsonValue) -> bool:

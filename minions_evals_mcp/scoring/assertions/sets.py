@@ -41,7 +41,7 @@ def _reason(verdict: Aggregate) -> str:
 def vet_set(assertion: Assertion) -> None:
     """Refuses a set without assertions, with a `value`, or with sets too deep inside it."""
     if not assertion.assertions:
-        raise InvalidRecordError("must hold at least one assertion", field="assert")
+        raise InvalidRecordError("must contain at least one assertion", field="assert")
     if assertion.value is not None:
         raise InvalidRecordError(f"a set takes none, not {excerpt(assertion.value)}", field="value")
     if depth(assertion) > MOST_NESTED:

@@ -323,6 +323,20 @@ def check_all(
     return _aggregate((passed, score, tuple(results), "", None))
 
 
+NAMES_ELSEWHERE = {
+    **dict.fromkeys(("exact-match", "exact", "equalsexpected", "equal"), "equals"),
+    **dict.fromkeys(("includes", "substring", "match"), "contains"),
+    **dict.fromkeys(("llm-judge", "llmjudge", "llm-as-a-judge", "judge", "rubric"), "llm-rubric"),
+    **dict.fromkeys(("geval", "gevalmetric"), "g-eval"),
+    **dict.fromkeys(("faithfulness", "faithfulnessmetric", "hallucination"), "context-faithfulness"),
+    **dict.fromkeys(("answer-relevancy", "answerrelevancymetric", "relevancy"), "answer-relevance"),
+    **dict.fromkeys(("json", "json-schema", "valid-json", "jsoncorrectnessmetric"), "is-json"),
+    **dict.fromkeys(("semantic-similarity", "cosine-similarity", "embedding"), "similar"),
+    **dict.fromkeys(("rouge", "rouge-l"), "rouge-n"),
+}
+"""What promptfoo's, DeepEval's, pydantic-evals' and other tools' users call a type, in small letters, with hyphens."""
+
+
 def _kind(assertion: Assertion) -> AssertionKind:
     kind, _ = _KNOWN.get(assertion.type) or _met(assertion)
     return kind
@@ -340,16 +354,18 @@ def _met(assertion: Assertion, at: str = "") -> tuple[AssertionKind, bool]:
 
 
 def _unknown(assertion: Assertion, at: str) -> UnsupportedError:
-    near = get_close_matches(assertion.type, _TYPES, n=1)
+    theirs = NAMES_ELSEWHERE.get(assertion.base_type.lower().replace("_", "-"))
+    negated = NEGATION if assertion.type != assertion.base_type else ""
+    near = [negated + theirs] if theirs else get_close_matches(assertion.type, _TYPES, n=1)
     place = f"{at}: " if at else ""
     hint = f"; did you mean {near[0]!r}?" if near else "."
     if assertion.base_type in SELECTING:
         return UnsupportedError(
-            f"{place}{assertion.type} chooses among several outputs, it is no check of one.",
+            f"{place}{assertion.type} chooses among several outputs and cannot check one.",
             remedy=f"{Next('pick', reason='takes max-score in rows with several outputs')}."
             f" {Next('eval', {'config': 'CONFIG'}, 'takes both in a config')}.",
         )
     return UnsupportedError(
-        f"{place}the assertion type {assertion.type!r} is not known{hint}",
+        f"{place}unknown assertion type {assertion.type!r}{hint}",
         remedy=f"Known are {', '.join(NAMES)}, each also with {NEGATION!r} before it.",
     )

@@ -26,7 +26,7 @@ Needs = Callable[[Assertion, Subject], tuple[Need, ...]]
 def value_need(assertion: Assertion, subject: Subject) -> SnippetNeed:
     """The run that gives the value; its code sees `output` and `context` as a check does."""
     given = assertion.value_code
-    assert given is not None, "it is asked for checks whose value code gives"
+    assert given is not None, "it is used for checks whose value comes from code"
     variables, guards = given_to_check(given.code, subject, assertion.config, given.language)
     return SnippetNeed(given.language, given.code, variables, guards=guards)
 
@@ -59,7 +59,7 @@ def with_value(
 def _with_value(assertion: Assertion, ran: Ran, vet: Vet) -> Assertion | Unmet:
     value = ran.value
     if value is None or isinstance(value, bool) or (isinstance(value, dict) and "pass" in value):
-        return Unmet(f"value: the code gives {'nothing' if value is None else 'a verdict'}, not what is expected")
+        return Unmet(f"value: the code returned {'nothing' if value is None else 'a verdict'}, not the expected value")
     known = assertion.model_copy(update={"value": value, "value_code": None})
     try:
         vet(known)

@@ -78,21 +78,18 @@ class Stricter:
     """No right answer is known that it could be tried on."""
 
 
-BY_OTHERS = "Its rubric is judged by others than rules, too, and a suggestion would replace it: make the guide of a criterion stricter."
-FAILS_ITSELF = "Its expected answer fails its own checks: correct the one or the other, then audit again."
-NOTHING_FITS = (
-    "Nothing that was tried lets every right answer pass and stops this: compare with the whole answer (equals), or have a"
-    " model judge it."
-)
+BY_OTHERS = "Its rubric also has criteria that are not rules, and a suggestion would replace it. Make the guide of a criterion stricter."
+FAILS_ITSELF = "Its expected answer fails its own checks. Correct one of them, then audit again."
+NOTHING_FITS = "No tried check stops this and passes every correct answer. Compare with the whole answer (equals), or use a model judge."
 REMEDIES = {
-    "never-fails": "Drop the check that nothing fails, or make it stricter.",
+    "never-fails": "Remove the check that never fails, or make it stricter.",
     "never-passes": "Correct the check: nothing that was tried passes it.",
     "reference-fails": FAILS_ITSELF,
-    "no-reference": "Write down the expected output: mutants of it can be tried then.",
-    "duplicate": "Keep one of the two cases: the second measures nothing.",
+    "no-reference": "Add the expected output, so that mutants of it can be tried.",
+    "duplicate": "Keep one of the two cases: the second adds nothing.",
 }
 """What to do about a finding where nothing wrong passes."""
-WRITE_IT_DOWN = "Write down the expected output: without one no check could be tried that stops this."
+WRITE_IT_DOWN = "Add the expected output: without it, no check that stops this could be tried."
 
 
 def proposal_of(
@@ -309,7 +306,7 @@ def in_words(tightened: Stricter) -> str:
     verb = "pass" if len(tightened.closes) > 1 else "passes"
     if tightened.untried:
         return (
-            f"Add {shown}: {stops} no longer {verb}{left}. No right answer is written down to try it on;"
-            " with an expected output more can be suggested."
+            f"Add {shown}: {stops} no longer {verb}{left}. There is no correct answer to try it on. With an expected output, more can be"
+            " suggested."
         )
     return f"Add {shown}: the expected answer still passes; {stops} no longer {verb}{left}."

@@ -22,11 +22,11 @@ from minions_evals_mcp.scoring.failures.steps import result, step
 from minions_evals_mcp.scoring.failures.texts import cut
 
 _UNSURE: dict[str, str] = {
-    "talk": "in talks with a user what stands out in the log is where people see the cause in",
-    "short relay": "in short relays among agents the last answer is where people see the cause in",
-    "long relay": "in long relays among agents a request made again is where people see the cause in",
-    "crew": "where agents call tools, what stands out in the log is where people see the cause in",
-    "request": "what stands out in a log is where people see the cause in",
+    "talk": "in conversations with a user, the step that stands out is the cause in only",
+    "short relay": "in short exchanges among agents, the last answer is the cause in only",
+    "long relay": "in long exchanges among agents, a repeated request is the cause in only",
+    "crew": "where agents call tools, the step that stands out is the cause in only",
+    "request": "the step that stands out in a log is the cause in only",
 }
 """Why no step is named, by the shape of the log; the share follows."""
 

@@ -50,7 +50,7 @@ class Scored:
     multiple: bool = False
 
 
-class Found(NamedTuple):
+class ScorerAnswer(NamedTuple):
     """What a scorer finds: 0 to 1, and the answer that it took out of the output."""
 
     score: float
@@ -60,7 +60,7 @@ class Found(NamedTuple):
 class _Row(NamedTuple):
     """A scorer, the options that its meaning here covers, and those without which it means nothing."""
 
-    find: Callable[[Scored], Found | None]
+    find: Callable[[Scored], ScorerAnswer | None]
     options: frozenset[str] = frozenset()
     needed: frozenset[str] = frozenset()
 
@@ -72,7 +72,7 @@ def carried_out(name: str, options: Options) -> bool:
     return row is not None and given <= row.options and row.needed <= given
 
 
-def found(name: str, scored: Scored) -> Found | None:
+def found(name: str, scored: Scored) -> ScorerAnswer | None:
     """What the scorer finds; None where this output cannot be scored here (a notation or an expression that is not read)."""
     if len(scored.text) > LONGEST:
         return None
@@ -82,11 +82,11 @@ def found(name: str, scored: Scored) -> Found | None:
         return None
 
 
-def _any(scored: Scored, matches: Callable[[str], bool], answer: str) -> Found:
-    return Found(float(any(map(matches, scored.targets))), answer)
+def _any(scored: Scored, matches: Callable[[str], bool], answer: str) -> ScorerAnswer:
+    return ScorerAnswer(float(any(map(matches, scored.targets))), answer)
 
 
-def _match(scored: Scored) -> Found:
+def _match(scored: Scored) -> ScorerAnswer:
     location, fold = str(scored.options.get("location") or "end"), scored.options.get("ignore_case") is not False
     numeric = bool(scored.options.get("numeric"))
     text = scored.text.strip()
@@ -125,19 +125,19 @@ def _number_at(value: str, wanted: str, location: str) -> bool:
     return next(numbers, "") == wanted if location in {"begin", "end"} else wanted in numbers
 
 
-def _includes(scored: Scored) -> Found:
+def _includes(scored: Scored) -> ScorerAnswer:
     if scored.options.get("ignore_case") is False:
         return _any(scored, lambda target: target in scored.text, scored.text)
     text = scored.text.casefold()
     return _any(scored, lambda target: target.casefold() in text, scored.text)
 
 
-def _pattern(scored: Scored) -> Found | None:
+def _pattern(scored: Scored) -> ScorerAnswer | None:
     fold = scored.options.get("ignore_case") is not False
     return _by_pattern(scored, str(scored.options["pattern"]), fold=fold, every=bool(scored.options.get("match_all")))
 
 
-def _by_pattern(scored: Scored, pattern: str, *, fold: bool, every: bool) -> Found | None:
+def _by_pattern(scored: Scored, pattern: str, *, fold: bool, every: bool) -> ScorerAnswer | None:
     """The groups that a search finds, compared with the targets; None where this engine may find others than Python's."""
     text = scored.text
     if ("$" in pattern and text.endswith("\n")) or ("\v" in text and "\\s" in pattern.lower()):
@@ -153,19 +153,19 @@ def _by_pattern(scored: Scored, pattern: str, *, fold: bool, every: bool) -> Fou
     except (cast("type[Exception]", re2.error), UnicodeEncodeError):
         return None
     if match is None:
-        return Found(0.0, "")
+        return ScorerAnswer(0.0, "")
     return _compared([group for group in match.groups() or (match.group(0),) if group is not None], scored, fold, every)
 
 
-def _compared(groups: Sequence[str], scored: Scored, fold: bool, every: bool) -> Found:  # noqa: FBT001  its scorer's options
+def _compared(groups: Sequence[str], scored: Scored, fold: bool, every: bool) -> ScorerAnswer:  # noqa: FBT001  its scorer's options
     wanted = [target.lower() for target in scored.targets] if fold else [*scored.targets]
     hits = [(group.lower() if fold else group) in wanted for group in groups]
     taken = next((group for group, hit in zip(groups, hits, strict=True) if hit), "")
     good = bool(hits) and all(hits) and "".join(scored.targets) != "" if every else taken != ""
-    return Found(float(good), taken or (groups[0] if len(groups) == 1 else ""))
+    return ScorerAnswer(float(good), taken or (groups[0] if len(groups) == 1 else ""))
 
 
-def _answer(scored: Scored) -> Found | None:
+def _answer(scored: Scored) -> ScorerAnswer | None:
     kind = scored.options["pattern"]
     if kind == "line":
         return _by_pattern(scored, LINE, fold=True, every=False)
@@ -177,15 +177,15 @@ def _answer(scored: Scored) -> Found | None:
         match = search.match(scored.text, place)
         if match is not None and match.end() > places[-1]:
             return _compared([match[1]], scored, fold=True, every=False)
-    return Found(0.0, "")
+    return ScorerAnswer(0.0, "")
 
 
-def _exact(scored: Scored) -> Found:
+def _exact(scored: Scored) -> ScorerAnswer:
     answer = " ".join(_words(scored.text))
     return _any(scored, lambda target: (wanted := " ".join(_words(target))) != "" and wanted == answer, scored.text)
 
 
-def _f1(scored: Scored) -> Found | None:
+def _f1(scored: Scored) -> ScorerAnswer | None:
     stops = scored.options.get("stop_words")
     stop = [_token(word) for word in stops if isinstance(word, str)] if isinstance(stops, list) else []
     answer = Counter(" ".join(_words(scored.text, stop)).split())
@@ -198,7 +198,7 @@ def _f1(scored: Scored) -> Found | None:
         precision = both / answer.total() if answer else 1.0
         recall = both / wanted.total()
         best = max(best, 2 * precision * recall / (precision + recall) if precision or recall else 0.0)
-    return Found(round(best, 2), scored.text)
+    return ScorerAnswer(round(best, 2), scored.text)
 
 
 def _words(text: str, stop: Sequence[str] = ()) -> list[str]:
@@ -225,12 +225,12 @@ def _is_finite(text: str) -> bool:
         return False
 
 
-def _choice(scored: Scored) -> Found | None:
+def _choice(scored: Scored) -> ScorerAnswer | None:
     wanted = positions(scored.targets, scored.choices)
     if wanted is None:
         return None
     picked = chosen(scored.text, scored.choices, multiple=scored.multiple)
-    return Found(float(picked == wanted), ", ".join(map(str, picked)))
+    return ScorerAnswer(float(picked == wanted), ", ".join(map(str, picked)))
 
 
 SCORERS: dict[str, _Row] = {

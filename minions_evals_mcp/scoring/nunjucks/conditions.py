@@ -54,13 +54,13 @@ def _odd(value: object) -> bool:
 
 def _in_case(value: object, *, upper: bool) -> bool:
     if not isinstance(value, str):
-        raise ValueError("its case is asked, and it is no text")  # noqa: TRY004  a template's mistake, told with it
+        raise ValueError("a test of its case needs a text")  # noqa: TRY004  a template's mistake, told with it
     return value == (value.upper() if upper else value.lower())
 
 
 def _iterable(value: object) -> bool:
     if value is None or isinstance(value, Undefined):
-        raise ValueError("there is nothing to go over")
+        raise ValueError("there is nothing to iterate over")
     return isinstance(value, str | list | range)
 
 

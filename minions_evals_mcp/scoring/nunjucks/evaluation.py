@@ -61,7 +61,7 @@ class Rendering:
                 with self._scope.within(ScopeFrame(self._scope.frame, isolated=True)):
                     self._each(body)
             case _:
-                raise ValueError(f"{type(node).__name__} is not carried out")
+                raise ValueError(f"{type(node).__name__} is not supported")
 
     def _written(self, part: nodes.Node) -> str:
         return part.data if isinstance(part, nodes.TemplateData) else js_string(self._value(part))

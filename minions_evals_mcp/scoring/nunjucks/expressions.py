@@ -86,7 +86,7 @@ class Expressions:
         """Returns what the function gives that is called, with more arguments by name."""
         function = self.value(node.node)
         if not isinstance(function, JsFunction):
-            raise ValueError("what is called is no function")  # noqa: TRY004  a template's mistake, told with it
+            raise ValueError("the called value is not a function")  # noqa: TRY004  a template's mistake, told with it
         named = {argument.key: self.value(argument.value) for argument in node.kwargs} | dict(more)
         if named and not function.keywords:
             raise ValueError("only a macro takes arguments by name")

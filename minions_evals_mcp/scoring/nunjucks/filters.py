@@ -114,7 +114,7 @@ def _trimmed(value: object) -> str:
 
 def _int(value: object, other: object = UNDEFINED, base: object = 10) -> object:
     if to_number(base) != 10:
-        raise ValueError("int with another base is not carried out")
+        raise ValueError("int with another base is not supported")
     match = re.match(r"\s*[-+]?\d+", js_string(value))
     return int(match.group()) if match else other
 

@@ -13,7 +13,7 @@ def _range(start: object, stop: object = None, step: object = 1) -> JsArray:
         start, stop, step = 0, start, 1
     first, end, by = (to_number(number) for number in (start, stop, step))
     if not all(number.is_integer() for number in (first, end, by)):
-        raise ValueError("range of what is no whole number is not carried out")
+        raise ValueError("range of a number that is not whole is not supported")
     several = range(int(first), int(end), int(by) or 1)
     spend_steps(len(several))
     return JsArray(several)

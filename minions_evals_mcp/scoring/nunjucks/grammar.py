@@ -228,7 +228,7 @@ class NunjucksParser(Parser):
         token = next(self.stream)
         source, _, flags = token.value.removeprefix("r/").rpartition("/")
         if "y" in flags:
-            self.fail("the flag y of a regular expression is not carried out", token.lineno)
+            self.fail("the flag y of a regular expression is not supported", token.lineno)
         try:
             return nodes.Const(JsRegExp(source.replace(r"\/", "/"), flags), lineno=token.lineno)
         except InvalidRecordError as error:

@@ -45,7 +45,7 @@ def _replace_in(text: str, old: str | JsRegExp, new: str | JsFunction, *, most: 
             raise ValueError("replaceAll wants an expression with the flag g")
         return old.replaced(text, new)
     if isinstance(new, JsFunction) or "$" in new:
-        raise ValueError("a replacement with $ is not carried out")
+        raise ValueError("a replacement with $ is not supported")
     spend_characters(len(text) + len(new) * (len(text) if most < 0 else 1))
     return text.replace(old, new, most)
 
@@ -154,7 +154,7 @@ def _popped(held: list[Any], *, at: int) -> object:
 def _fixed(number: float, digits: float = 0) -> str:
     places = int(digits)
     if not 0 <= places <= _MOST_DIGITS or abs(number) >= _EXACT:
-        raise ValueError("toFixed is not carried out for that number, or that many digits")
+        raise ValueError("toFixed is not supported for that number, or that many digits")
     return str(Decimal(number).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
 

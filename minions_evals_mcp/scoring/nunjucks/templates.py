@@ -1,6 +1,6 @@
 """Prompt templates of promptfoo configs: Nunjucks, rendered so that each comes out as it does there.
 
-What is not carried out is refused by name: other tags, filters and methods.
+What is not supported is refused by name: other tags, filters and methods.
 """
 
 from __future__ import annotations
@@ -150,18 +150,18 @@ def _vet(template: nodes.Template, own: frozenset[str]) -> None:
         problem = "" if id(node) in pairs and isinstance(node, nodes.Tuple) else _unsupported(node, own)
         if problem:
             raise UnsupportedError(
-                f"line {node.lineno} of the template: {problem} is not carried out.",
+                f"line {node.lineno} of the template: {problem} is not supported.",
                 remedy="Prepare the value in the test's vars instead.",
             )
 
 
 def _unsupported(node: nodes.Node, own: frozenset[str]) -> str:
-    """Returns what of the node is not carried out; empty where all is."""
+    """Returns what of the node is not supported; empty where all is."""
     match node:
         case nodes.Call(dyn_args=None, dyn_kwargs=None, node=called):
             return _call(called)
         case nodes.Call() | nodes.For(recursive=True) | nodes.Assign(target=nodes.NSRef()):
-            return "what Nunjucks has not"
+            return "syntax that Nunjucks does not have"
         case nodes.Filter(name=name, kwargs=named):
             known = name in FILTERS.keys() | own and {pair.key for pair in named} <= WITH_NAMES.get(
                 name, frozenset[str]()

@@ -50,7 +50,7 @@ class JsFunction:
         try:
             return self._work(*arguments, **named)
         except (AttributeError, IndexError, TypeError) as error:
-            raise ValueError(f"a function is called with what it does not take: {error}") from None
+            raise ValueError(f"a function was called with unsupported arguments: {error}") from None
 
 
 class JsArray(list[Any]):
@@ -100,7 +100,7 @@ def js_string(value: object) -> str:
             spend_steps(len(members))
             return ",".join(map(js_string, members))
         case JsFunction():
-            raise ValueError("a function is not called")
+            raise ValueError("a function is used without a call")
         case Printed():
             return str(value)
         case _:

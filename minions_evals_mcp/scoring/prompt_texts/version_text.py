@@ -112,7 +112,7 @@ def _opened(kind: str, name: str, line: int) -> _Block:
 
 def _closed(stack: list[_Block], token: _Token) -> _Block:
     if not stack or stack[-1].kind != token.text[1:].strip():
-        raise BadInputError(f"the template's {{{{{token.text}}}}} in line {token.line} closes nothing.")
+        raise BadInputError(f"the template's {{{{{token.text}}}}} in line {token.line} has no opening tag.")
     return stack.pop()
 
 
@@ -121,7 +121,7 @@ def _block_text(block: _Block, variables: Mapping[str, JsonValue]) -> str:
     if block.kind == "if":
         return _rendered(block.body, variables) if value else ""
     if not isinstance(value, list):
-        raise BadInputError(f"the template repeats over {block.name!r} (line {block.line}), which is no list.")
+        raise BadInputError(f"the template repeats over {block.name!r} (line {block.line}), which is not a list.")
     return "".join(_rendered(block.body, {**variables, "this": item}) for item in value)
 
 
@@ -134,6 +134,6 @@ def _value(name: str, variables: Mapping[str, JsonValue], line: int) -> JsonValu
         known = ", ".join(sorted(variables)) or "none"
         raise BadInputError(
             f"the template needs the variable {name!r} (line {line}), which is not given.",
-            remedy=f"Given are: {known}.",
+            remedy=f"Given: {known}.",
         )
     return variables[name]

@@ -121,7 +121,7 @@ async def approval_calls(call: Call, summary: ComparisonSummary | SealedVerdict)
     version, comparison = summary.version_b, summary.comparison_id
     barred = None if call.engine.speaker.is_person else await barred_for_agents(call.engine, version, comparison)
     if barred is not None:
-        return [f"you cannot approve {version} on this: {with_remedy(barred)}"]
+        return [f"{version} cannot be approved on this: {with_remedy(barred)}"]
     return [
         f"approve_prompt_version {json.dumps({'promptVersionRef': version, 'comparisonId': comparison, 'decidedBy': 'YOUR-ID'})}"
     ]
@@ -130,11 +130,11 @@ async def approval_calls(call: Call, summary: ComparisonSummary | SealedVerdict)
 def _following(summary: ComparisonSummary) -> Iterator[str]:
     """Yields what a fall calls for: the reasons of it."""
     if summary.verdict == "regressed" and summary.passes.lost:
-        yield f"why they fail now: classify_failure {json.dumps({'id': summary.run_b})}"
-        yield f"what they put out: get_run {json.dumps({'runId': summary.run_b, 'fields': ['failures']})}"
+        yield f"why they fail: classify_failure {json.dumps({'id': summary.run_b})}"
+        yield f"their outputs: get_run {json.dumps({'runId': summary.run_b, 'fields': ['failures']})}"
     elif summary.verdict == "regressed" and summary.worse:
         fell = {"testCaseId": summary.worse[0].test_case_id, "executions": True}
-        yield f"the case that fell most: get_statistics {json.dumps(fell)}"
+        yield f"the largest drop: get_statistics {json.dumps(fell)}"
 
 
 async def _next(call: Call, job: get_run.Job) -> list[str]:

@@ -11,7 +11,7 @@ def dry_line(*sides: Estimate) -> str:
     judge, target = sum(side.model_calls for side in sides), sum(side.target_calls for side in sides)
     parts = [f"dry run: {units - missing} outputs would be judged, at most {judge} model calls to judge"]
     if target:
-        parts.append(f"at most {target} calls to make outputs")
+        parts.append(f"at most {target} calls to generate outputs")
     if judge or target:
         parts.append(_cost(sides))
     if missing:
@@ -22,4 +22,4 @@ def dry_line(*sides: Estimate) -> str:
 def _cost(sides: tuple[Estimate, ...]) -> str:
     costs = [cost for side in sides for cost in (side.judge_cost_usd, side.target_cost_usd)]
     known = [cost for cost in costs if cost is not None]
-    return f"at most {sum(known):.4f} USD" + ("" if len(known) == len(costs) else " and what has no known price")
+    return f"at most {sum(known):.4f} USD" + ("" if len(known) == len(costs) else " plus calls of unknown price")

@@ -62,7 +62,7 @@ def fitting(what: str, model: type[BaseModel], error: InvalidRecordError) -> Inv
 def _no_type(kind: object) -> str:
     takes = f"it is one of {', '.join(SAVED)}."
     if isinstance(kind, str) and kind in TYPES:
-        return f"a {kind} is made by runs or goes out through the outbox; {takes}"
+        return f"a {kind} is created by runs or by the outbox; {takes}"
     return f"{_asked_back(kind, SAVED)} {takes}".strip() if isinstance(kind, str) else takes
 
 

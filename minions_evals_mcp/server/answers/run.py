@@ -25,19 +25,19 @@ from minions_evals_mcp.server.edge.refusals import in_tools
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 
 FOR_A_PERSON = (
-    "What waitsFor a person is judged by a person, not by you: in this host's form, on the page, or at a terminal"
-    f" ({Next('judge')}). You cannot submit it, whatever the person says; judge=caller runs are yours to judge."
+    "Items that waitsFor a person must be judged by a person, not by you: in this host's form, on the page, or at a terminal"
+    f" ({Next('judge')}). You cannot submit them, even on a person's behalf. You judge only runs with judge=caller."
 )
 NO_MODEL = (
-    "No model judges: where this server was started neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set, nor"
-    " MINIONS_EVALS_JUDGE_MODEL; its operator can set one. So they are yours to judge, under your own name, and count as an"
-    " agent's word. For a person's, run again with judge=human."
+    "No judge model is configured: this server has no ANTHROPIC_API_KEY, OPENAI_API_KEY or MINIONS_EVALS_JUDGE_MODEL. Its operator can"
+    " set one. Judge these requests yourself, under your own name. They count as an agent's judgments. For human judgments, run again with"
+    " judge=human."
 )
 """Why the caller judges, where nobody asked for that."""
 A_PERSON = "a person"
 FOR_A_BASELINE = (
-    "What waitsFor a baseline has nothing to judge it by: show it to a person. What they accept is saved as the case's"
-    " expectedOutputs, and is judged by it at once."
+    "Items that waitsFor a baseline have no check yet: show them to a person. Save the accepted output as the case's expectedOutputs,"
+    " which judges it at once."
 )
 NAMED = 5
 """So many cases of a cause are named."""
@@ -271,9 +271,9 @@ def _doubts(summary: RunSummary) -> Iterator[str]:
         own = f": its own judge's newest run is {summary.own_run}, which gates use" if summary.own_run else ""
         yield f"{instead}{own}"
     if summary.reused_judgments:
-        yield f"{summary.reused_judgments} judgments of earlier runs reused (fresh: true judges anew)"
+        yield f"{summary.reused_judgments} judgments of earlier runs reused (fresh: true judges again)"
     if summary.self_judged:
-        yield f"{summary.self_judged} judged by whoever produced them: no evidence for an approval"
+        yield f"{summary.self_judged} judged by their producer: no evidence for an approval"
     if summary.repeated_judgments:
         yield (
             f"{summary.repeated_judgments} judgments repeated (one rationale for five different outputs or more): no evidence for an"
@@ -288,7 +288,7 @@ def _verdicts(summary: RunSummary) -> Iterator[str]:
     if summary.change is not None:
         yield f"compared with the run before, {compared_words(summary.change)}"
     if summary.level_change is not None:
-        yield f"newest change of level: {level_words(summary.level_change)}"
+        yield f"newest level shift: {level_words(summary.level_change)}"
     if summary.regression is None and summary.fall is not None:
         yield f"FALL: {summary.fall['summary']}"
     if summary.regression is not None:
@@ -344,10 +344,10 @@ def _judged(summary: RunSummary) -> Iterator[str]:
             ' [{"digest": "…", "judgments": [{"criterionId": "…", "score": 0, "rationale": "…"}]}]}'
         )
     if summary.for_people:
-        yield f'once a person has judged: get_run {{"runId": {json.dumps(short_run(summary.run_id))}}}'
+        yield f'after a person has judged: get_run {{"runId": {json.dumps(short_run(summary.run_id))}}}'
     wanting = [packet for packet in summary.packets if packet.wants_baseline]
     for packet in wanting[:1]:
         fields: Json = {"expectedOutputs": {"output": "…"}}
         case: Json = {"id": packet.test_case_id, "type": "test-case", "fields": fields}
         arguments = json.dumps({"records": [case], "merge": True}, ensure_ascii=False)
-        yield f"once a person has accepted an output: save_records {arguments}"
+        yield f"after a person has accepted an output: save_records {arguments}"

@@ -50,4 +50,4 @@ async def _following(call: Call, job: get_run.Job, trial: Answer) -> list[str]:
     if trial.open is None or trial.open.verdict != "improved" or trial.budget is None or not trial.budget.can_decide:
         return []
     arguments = {"benchmarkId": job.subject_id, "version": trial.version, "sealed": True}
-    return [f"ask the sealed part, which decides and spends budget: try_version {json.dumps(arguments)}"]
+    return [f"use the sealed part, which decides and spends error budget: try_version {json.dumps(arguments)}"]

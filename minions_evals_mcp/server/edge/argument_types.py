@@ -36,7 +36,7 @@ QuickWait = Annotated[
     Field(
         ge=0,
         le=MOST_WAITED_S,
-        description="default 10 if rules judge, else 0",
+        description="Default: 10 if rules judge, otherwise 0",
     ),
 ]
 Cursor = Annotated[
@@ -62,8 +62,8 @@ def _model_target(name: str) -> str:
     provider, _, model = name.partition(":")
     if provider not in PROVIDERS or not model:
         raise ValueError(
-            f"a tool can name a model only ({examples()});"
-            " code, commands and addresses are named by the operator, who starts the server with --target"
+            f"a tool can name only a model ({examples()}). The operator names code, commands and addresses when starting the server with"
+            " --target"
         )
     return name
 

@@ -102,7 +102,7 @@ class StrictTool(Tool):
             size = len(to_json(arguments))
         except (ValueError, RecursionError):
             raise ToolError(
-                "bad-arguments: they are no JSON (broken Unicode, or nested too deeply). Send plain text and fewer levels."
+                "bad-arguments: not JSON (broken Unicode, or nested too deeply). Send plain text and fewer levels."
             ) from None
         if size > MAX_BYTES:
             raise ToolError(f"bad-arguments: {size:,} bytes; at most {MAX_BYTES:,}. {_shorter(arguments)}") from None
@@ -121,8 +121,8 @@ def crash_told(name: str, error: Exception) -> str:
     crash = secrets.token_hex(6)
     log().exception("tool-crashed", tool=name, crash=crash, error=type(error).__name__)
     return (
-        f"internal-error: {name} broke inside the server; its log has the reason under {crash}."
-        " Next: call it again, or tell the operator that id."
+        f"internal-error: {name} failed inside the server. Its log has the reason under {crash}. Next: call it again, or give the operator"
+        " that id."
     )
 
 
@@ -254,7 +254,7 @@ class EvalsServer(MCPServer[None]):
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
         """As the SDK's; an address that fits no template is refused with those that there are."""
         if not is_text(str(uri)):
-            raise ResourceNotFoundError("unknown-resource: it is no text (broken Unicode).")
+            raise ResourceNotFoundError("unknown-resource: not text (broken Unicode).")
         try:
             return await super().read_resource(uri, context)
         except ResourceNotFoundError as error:

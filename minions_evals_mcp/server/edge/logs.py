@@ -82,7 +82,7 @@ class Sparing(logging.Filter):
         if now - since >= self._seconds:
             left_out = max(0, count - self._lines)
             if left_out:
-                record.msg, record.args = f"{record.getMessage()} ({left_out} more like it were left out)", None
+                record.msg, record.args = f"{record.getMessage()} ({left_out} similar messages omitted)", None
             since, count = now, 0
         self._written[place] = since, count + 1
         return count < self._lines

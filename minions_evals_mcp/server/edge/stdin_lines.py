@@ -84,13 +84,13 @@ def refusal_of(line: str) -> JSONRPCError | None:
 
 def _unread(line: str, error: ValidationError) -> JSONRPCError:
     if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
-        return _refused(line, INVALID_REQUEST, "Invalid Request: no JSON-RPC 2.0 request, notification or response.")
+        return _refused(line, INVALID_REQUEST, "Invalid Request: not a JSON-RPC 2.0 request, notification or response.")
     try:
         json.loads(line)
     except RecursionError:
         pass
     except ValueError:
-        return _refused(line, PARSE_ERROR, "Parse error: the line is no JSON.")
+        return _refused(line, PARSE_ERROR, "Parse error: the line is not JSON.")
     return _refused(line, INVALID_REQUEST, "Invalid Request: half a character (broken Unicode), or nested too deeply.")
 
 

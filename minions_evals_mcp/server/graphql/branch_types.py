@@ -117,7 +117,9 @@ class ABTestBranch:
     quality_interval: list[float] | None = strawberry.field(description=INTERVAL)
     latency_interval: list[float] | None = strawberry.field(description=INTERVAL)
     cost_interval: list[float] | None = strawberry.field(description=INTERVAL)
-    checks_passed: int | None = strawberry.field(description="Outputs that pass the case's own checks, of checked.")
+    checks_passed: int | None = strawberry.field(
+        description="Outputs that pass the case's own checks, out of `checked`."
+    )
     checked: int
 
 

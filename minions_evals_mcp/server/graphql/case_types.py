@@ -72,7 +72,7 @@ def of_prompt(case: history.TestCaseSummary) -> history.TestCaseSummary:
     """The test case; raises `BadInputError` for one that belongs to no prompt."""
     if case.prompt_id is None:
         raise BadInputError(
-            f"test-case {case.id} belongs to no prompt; this API shows the test cases of prompts.",
+            f"test-case {case.id} belongs to no prompt, and this API shows only the test cases of prompts.",
             remedy="Give it a promptId, or read it at the command line or over MCP.",
         )
     return case
@@ -83,7 +83,7 @@ def _diff(root: strawberry.Parent[history.TestCaseExecution]) -> JSON | None:
     return None if parts is None else cast("JSON", [part.model_dump(mode="json") for part in parts])
 
 
-WARNINGS = "What likeness is blind to and the two texts differ in: numbers, dates, negation."
+WARNINGS = "Differences that similarity does not detect: numbers, dates, negation."
 
 
 @strawberry.type
@@ -104,7 +104,9 @@ class TestCaseExecution:
     length_diff: int | None
     token_diff: int | None
     is_regression: bool
-    regression_type: str | None = strawberry.field(description="FAILED, SCORE_DROP or LENGTH_CHANGE, the gravest.")
+    regression_type: str | None = strawberry.field(
+        description="The most severe of FAILED, SCORE_DROP and LENGTH_CHANGE."
+    )
     prompt_version: int | None
     run_duration: int | None = strawberry.field(description="Milliseconds.")
     created_at: datetime

@@ -19,7 +19,7 @@ from minions_evals_mcp.operations.table import Operation, offered_as
 R = TypeVar("R", bound=BaseModel)
 I = TypeVar("I", bound="DerivedInput")  # noqa: E741  an input
 REF = "_ref"
-VERSION_REF = "A version by its id, as PROMPT@NUMBER or latest, where promptVersion's number is not enough."
+VERSION_REF = "A version by id, as PROMPT@NUMBER, or latest. Use it if the number in promptVersion is not enough."
 
 
 class DerivedInput:
@@ -48,7 +48,7 @@ class DerivedInput:
             return value
         named = cast("object", getattr(self, offered.name + REF))
         if value is not None and named is not None:
-            raise BadInputError("promptVersion and promptVersionRef both name a version.", remedy="Give one of them.")
+            raise BadInputError("promptVersion and promptVersionRef are both set.", remedy="Give one of them.")
         return value if named is None else named
 
 

@@ -104,7 +104,7 @@ class GraphQLDoor:
             return
         body = await _body(request)
         if body is None:
-            await PlainTextResponse(f"A request takes {MAX_BODY_BYTES} bytes.", 413)(scope, receive, send)
+            await PlainTextResponse(f"A request may have at most {MAX_BODY_BYTES} bytes.", 413)(scope, receive, send)
             return
         if (problem := body_problem(body)) is not None:
             answer = {"data": None, "errors": [{"message": problem, "extensions": {"code": "bad-document"}}]}

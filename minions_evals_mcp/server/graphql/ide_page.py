@@ -58,7 +58,7 @@ async def ide_file(request: Request) -> Response:
     if name == SCHEMA:
         return Response(_schema(), media_type="application/json", headers=HEADERS)
     if name not in FILES:
-        return PlainTextResponse("There is no such file.", 404)
+        return PlainTextResponse("No such file.", 404)
     if name in WRITTEN_HERE:
         return Response(_bytes(name), media_type=FILES[name], headers=HEADERS)
     packed = {**HEADERS, "Content-Encoding": "gzip", "Cache-Control": "max-age=86400"}

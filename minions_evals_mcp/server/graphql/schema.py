@@ -48,7 +48,7 @@ async def _writable(info: Info) -> Engine:
     engine = await _engine(info)
     require_role(engine.speaker, EDITOR)
     if engine.config.read_only:
-        raise UnsupportedError("the server was started with --read-only.", remedy="Ask one that may write.")
+        raise UnsupportedError("the server was started with --read-only.", remedy="Use a server that allows writing.")
     return engine
 
 
@@ -62,7 +62,7 @@ def _page(limit: int | None, offset: int | None) -> tuple[int, int]:
     """The page that is asked for; raises `BadInputError` outside 1–200 and below 0."""
     wanted, skipped = 20 if limit is None else limit, offset or 0
     if not 1 <= wanted <= MOST_AT_ONCE:
-        raise BadInputError(f"limit is {wanted}.", remedy=f"Use 1 to {MOST_AT_ONCE}, and offset to go on.")
+        raise BadInputError(f"limit is {wanted}.", remedy=f"Use 1 to {MOST_AT_ONCE}, and offset for the next page.")
     if skipped < 0:
         raise BadInputError(f"offset is {skipped}.", remedy="Use 0 or more.")
     return wanted, skipped
@@ -73,7 +73,7 @@ class Query:
     """The stored records; nothing is run."""
 
     @strawberry.field(
-        description="The test cases of a prompt, in the order in which they were made.",
+        description="The test cases of a prompt, oldest first.",
         graphql_type=list[cases.TestCase],
     )
     async def test_cases(self, info: Info, prompt_id: strawberry.ID) -> list[history.TestCaseSummary]:
@@ -101,7 +101,7 @@ class Query:
         return await history.test_case_stats(*await _meant(info, test_case_id, "test-case"))
 
     @strawberry.field(
-        description="The branches of a test case with what their executions add up to.",
+        description="The branches of a test case with their totals.",
         graphql_type=list[ab.TestBranch],
     )
     async def test_branches(self, info: Info, test_case_id: strawberry.ID) -> list[Record[BranchFields]]:
@@ -123,7 +123,7 @@ class Query:
 class Mutation:
     """The verbs that write, runs or spends."""
 
-    @strawberry.mutation(description="Makes a test case of a prompt.", graphql_type=cases.TestCase)
+    @strawberry.mutation(description="Creates a test case of a prompt.", graphql_type=cases.TestCase)
     async def create_test_case(self, info: Info, input: inputs.TestCaseInput) -> history.TestCaseSummary:  # noqa: A002
         created = await testing.create_test_case(
             await _writable(info),
@@ -136,7 +136,7 @@ class Mutation:
         return cases.of_prompt(created)
 
     @strawberry.mutation(
-        description="Makes the next version of a prompt; the first where it has none.", graphql_type=cases.PromptVersion
+        description="Creates the next version of a prompt, or its first.", graphql_type=cases.PromptVersion
     )
     async def create_prompt_version(
         self,
@@ -152,7 +152,7 @@ class Mutation:
         )
 
     @strawberry.mutation(
-        description="Changes a test case; another expected output is a new baseline. `seen`: its updatedAt as you read it.",
+        description="Changes a test case. A changed expected output is a new baseline. `seen`: its updatedAt when you read it.",
         graphql_type=cases.TestCase,
     )
     async def update_test_case(
@@ -166,19 +166,20 @@ class Mutation:
         updated = await testing.update_test_case(engine, id, input.changes(), by=TRIGGERED_BY, seen=seen)
         return cases.of_prompt(updated)
 
-    @strawberry.mutation(description="Hides a test case; its runs are kept.")
+    @strawberry.mutation(description="Hides a test case. Its runs stay.")
     async def delete_test_case(self, info: Info, id: strawberry.ID) -> bool:  # noqa: A002  the API's name
         return await testing.delete_test_case(await _writable(info), id)
 
     @strawberry.mutation(
-        description="Runs a test case against a version of its prompt, else the latest.", graphql_type=cases.TestCaseRun
+        description="Runs a test case against a version of its prompt (default: the latest).",
+        graphql_type=cases.TestCaseRun,
     )
     async def run_test_case(self, info: Info, input: inputs.RunTestCaseInput) -> history.TestCaseExecution:  # noqa: A002
         request = input.request(run_test_case.Request, triggered_by=TRIGGERED_BY, recorded=True)
         return await run_test_case.execution(await _writable(info), request, default_target=info.context.session.target)
 
     @strawberry.mutation(
-        description="Runs several test cases; one that could not be run is null, with its error.",
+        description="Runs several test cases. A case that could not run is null, with an error.",
         graphql_type=list[cases.TestCaseRun | None],
     )
     async def batch_run_tests(
@@ -191,7 +192,7 @@ class Mutation:
         return _in_order(request.test_case_ids or batch.idents(), batch)
 
     @strawberry.mutation(
-        description="Accepts an output as what the test case expects from now on.", graphql_type=cases.TestCase
+        description="Accepts an output as the new expected output of the test case.", graphql_type=cases.TestCase
     )
     async def update_expected_output(
         self, info: Info, test_case_id: strawberry.ID, output: str
@@ -201,7 +202,7 @@ class Mutation:
         updated = await update_expected_output(engine, test_case_id, output, by=TRIGGERED_BY)
         return cases.of_prompt(updated)
 
-    @strawberry.mutation(description="Makes a branch of a test case; at most five.", graphql_type=ab.TestBranch)
+    @strawberry.mutation(description="Creates a branch of a test case (at most five).", graphql_type=ab.TestBranch)
     async def create_test_branch(self, info: Info, input: inputs.TestBranchInput) -> Record[BranchFields]:  # noqa: A002
         return await branches.create_branch(await _writable(info), input.fields())
 
@@ -214,7 +215,7 @@ class Mutation:
     ) -> Record[BranchFields]:
         return await branches.update_branch(await _writable(info), id, input.fields())
 
-    @strawberry.mutation(description="Hides a branch; its executions are kept.")
+    @strawberry.mutation(description="Hides a branch. Its executions stay.")
     async def delete_test_branch(self, info: Info, id: strawberry.ID) -> bool:  # noqa: A002  the API's name
         await branches.delete_branch(await _writable(info), id)
         return True

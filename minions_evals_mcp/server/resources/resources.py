@@ -56,7 +56,7 @@ def _register_whole(server: EvalsServer, read: Read) -> None:
         addresses.INDEX,
         name="index",
         mime_type=JSON,
-        description="What the store holds: numbers of records by type, the newest runs.",
+        description="The content of the store: record counts by type and the newest runs.",
     )
     async def index() -> str:
         return await read("index", lambda readings, call: readings.index(call))
@@ -74,7 +74,7 @@ def _register_whole(server: EvalsServer, read: Read) -> None:
         addresses.OUTBOX,
         name="outbox",
         mime_type=JSON,
-        description="What is sent to integrations, newest first, and what waits for whom.",
+        description="Messages to integrations, newest first, and who they wait for.",
     )
     async def outbox() -> str:
         return await read("outbox", lambda readings, call: readings.outbox(call))
@@ -89,12 +89,12 @@ def _register_runs(server: EvalsServer, read: Read) -> None:
         addresses.RESULTS,
         name="results",
         mime_type=JSON,
-        description="A run's results, the failed first; status is passed, failed or unscored.",
+        description="A run's results, failed first. `status` filters: passed, failed or unscored.",
     )
     async def results(id: str, status: str = "", limit: str = "50", cursor: str = "0") -> str:  # noqa: A002  the address's own word
         return await read("results", lambda readings, call: readings.results(call, id, status, limit, cursor))
 
-    @offer(addresses.TREND, name="trend", mime_type=JSON, description="Where a benchmark is heading, with its points.")
+    @offer(addresses.TREND, name="trend", mime_type=JSON, description="The trend of a benchmark, with its points.")
     async def trend(id: str) -> str:  # noqa: A002  as above
         return await read("trend", lambda readings, call: readings.trend(call, id))
 
@@ -129,7 +129,7 @@ def _register_records(server: EvalsServer, read: Read) -> None:
     async def schema(type: str) -> str:  # noqa: A002  the address's own word
         return await read("schema", lambda readings, call: readings.schema(call, type))
 
-    @offer(addresses.SKILL, name="skill", mime_type=MARKDOWN, description="A skill as the engine follows it.")
+    @offer(addresses.SKILL, name="skill", mime_type=MARKDOWN, description="A skill, as the engine follows it.")
     async def skill(name: str) -> str:
         return await read("skill", lambda readings, call: readings.skill(call, name))
 

@@ -101,7 +101,7 @@ class SkillFiles(Extension):
         del ctx
         begin = params.cursor or "0"
         if not begin.isdecimal():
-            raise MCPError(INVALID_PARAMS, f"cursor: {begin!r} is none of ours")
+            raise MCPError(INVALID_PARAMS, f"cursor: {begin!r} is not valid")
         at = int(begin)
         folders = [*skill_folders(await self._root()).values()]
         entries = [await anyio.to_thread.run_sync(skill_entry, folder) for folder in folders[at : at + PAGE]]
@@ -114,7 +114,7 @@ class SkillFiles(Extension):
             if params.uri == address(folder, folder / SKILL_FILE):
                 entry = await anyio.to_thread.run_sync(skill_entry, folder)
                 return {"resultType": "complete", "skill": entry, "ttlMs": FRESH_MS, "cacheScope": "private"}
-        raise MCPError(INVALID_PARAMS, f"no skill at {params.uri!r}; skills/list has all")
+        raise MCPError(INVALID_PARAMS, f"no skill at {params.uri!r}; skills/list shows all")
 
 
 def register_skill_files(server: EvalsServer, root: Callable[[], Awaitable[Path]]) -> None:

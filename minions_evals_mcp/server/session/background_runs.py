@@ -23,7 +23,7 @@ GRACE_S = 0.25
 """A run that ends so soon is answered whole at once, whatever was asked."""
 QUICK_S = 10.0
 """How long a call waits by default for a run that asks no model and no target: its answer is then the verdict."""
-CLOSED = "the server was closed; its next start carries the run on"
+CLOSED = "the server was closed; its next start resumes the run"
 CANCELLED = "cancelled by the caller"
 Tell = Callable[[float, float, str], Awaitable[None]]
 
@@ -108,7 +108,7 @@ class Runs:
                 await background.note_stopped(self._engine, job, active.why or CLOSED)
             else:
                 log().exception("run-crashed", run_id=job.id)
-                await background.note_stopped(self._engine, job, "the server broke; its log says where")
+                await background.note_stopped(self._engine, job, "the server failed; its log has the details")
         finally:
             if active.scope.cancelled_caught:
                 await background.note_stopped(self._engine, job, active.why)

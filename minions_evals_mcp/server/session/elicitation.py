@@ -122,13 +122,14 @@ async def keep_verdicts(
     """
     question = await question_of(engine, job.id, digest)
     if question is None:
-        raise ConflictError("that output is judged already, or its case was changed.", remedy=_looked_at(job))
+        raise ConflictError("that output is already judged, or its case has changed.", remedy=_looked_at(job))
     packet = question.packet
     try:
         fields = _form(packet, known).model_validate(answer.content or {}).model_dump()
     except ValidationError:
         raise BadInputError(
-            "what the person said does not fit the form; nothing was kept and the output waits.", remedy=_looked_at(job)
+            "the person's answer does not fit the form. Nothing was saved, and the output still waits.",
+            remedy=_looked_at(job),
         ) from None
     judgments = tuple(
         GivenJudgment(
@@ -145,7 +146,7 @@ async def keep_verdicts(
 
 
 def _looked_at(job: get_run.Job) -> str:
-    return f'get_run {{"runId": "{job.id}"}} shows what waits.'
+    return f'get_run {{"runId": "{job.id}"}} shows the waiting outputs.'
 
 
 def _form(packet: Packet, name: str | None = None, likely: str = NOBODY) -> type[BaseModel]:
@@ -164,7 +165,7 @@ def _form(packet: Packet, name: str | None = None, likely: str = NOBODY) -> type
             float,
             Field(ge=least, le=most, title=f"{criterion_name} ({least:g} to {most:g})", description="\n\n".join(hints)),
         )
-        fields[f"why{number}"] = (str, Field(min_length=1, max_length=SHOWN, title=f"Why, for {criterion_name}"))
+        fields[f"why{number}"] = (str, Field(min_length=1, max_length=SHOWN, title=f"Reason for {criterion_name}"))
     if name is None:
         fields["judgedBy"] = (str, Field(default=likely, max_length=200, title="Your name"))
     return create_model("Judgment", **fields)

@@ -35,7 +35,7 @@ class GetStatistics(ToolArguments):
         if sum(subject is not None for subject in subjects) != 1:
             raise ValueError("give exactly one of testCaseId, promptId, skillId, branchId")
         if self.executions and self.test_case_id is None:
-            raise ValueError("executions goes with testCaseId")
+            raise ValueError("executions needs testCaseId")
         return self
 
 

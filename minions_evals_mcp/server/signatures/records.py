@@ -28,7 +28,7 @@ class GetRecord(ToolArguments):
     id: Annotated[Id, Names(("record",))]
     detail: Detail = "summary"
     fields: Fields = []
-    cursor: Annotated[Cursor | None, Field(description="Read the record's JSON text from here on")] = None
+    cursor: Annotated[Cursor | None, Field(description="Read the record's JSON text from this position")] = None
 
 
 class Follows(ToolArguments):
@@ -72,9 +72,9 @@ class SaveRecords(ToolArguments):
         ),
     ]
     relations: Annotated[list[Follows], Field(max_length=SAVED_AT_ONCE)] = []
-    merge: Annotated[bool, Field(description="Keep fields left out; updatedAt as read: refused if changed since")] = (
-        False
-    )
+    merge: Annotated[
+        bool, Field(description="Keep omitted fields. Send updatedAt as read: refused if changed since")
+    ] = False
 
 
 class DeleteRecord(ToolArguments):

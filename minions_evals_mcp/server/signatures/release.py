@@ -18,8 +18,8 @@ class SendMessage(ToolArguments):
         "run-test-case", "run-benchmark", "compare-prompts", "classify-failure", "detect-trend", "agent-run-completed", "instruction"
     ]  # fmt: skip
     payload: Annotated[Json, Field(examples=[{"benchmarkId": "support/quality"}])]
-    id: Annotated[Id | None, Field(description="Under one id it is taken once")] = None
-    from_agent_id: Annotated[Id | None, Field(description="Told in the outbox how it ended")] = None
+    id: Annotated[Id | None, Field(description="The same id is handled only once")] = None
+    from_agent_id: Annotated[Id | None, Field(description="Notified in the outbox of the result")] = None
 
 
 class ApprovalAnswer(ToolAnswer):

@@ -30,15 +30,15 @@ class PacketAnswer(ToolArguments):
 
     digest: Annotated[str, Field(min_length=1, max_length=80)]
     judgments: Annotated[list[Judgment], Field(max_length=100)] = []
-    message: Annotated[str | None, Field(description="What the user says", max_length=20_000)] = None
-    leaves: Annotated[bool, Field(description="The user leaves")] = False
+    message: Annotated[str | None, Field(description="The user's message", max_length=20_000)] = None
+    leaves: Annotated[bool, Field(description="The user ends the conversation")] = False
 
 
 class SubmitJudgments(ToolArguments):
     """submit_judgments"""
 
     run_id: Id
-    judged_by: Annotated[Name | None, Field(description="Your agent's id; else your client's name")] = None
+    judged_by: Annotated[Name | None, Field(description="Your agent's id (default: your client's name)")] = None
     packets: Annotated[list[PacketAnswer], Field(min_length=1, max_length=50)]
     limit: Limit = 5
 
@@ -46,7 +46,7 @@ class SubmitJudgments(ToolArguments):
 COMPARISON = "B beside A. maxScore counts the cases where max-score selects A's output (a), B's (b), or can select neither (unpicked)"
 
 
-VERDICT = "passed: the threshold is reached. regression: new, not-recovered, fall or none, with its evidence"
+VERDICT = "passed: the threshold is reached. regression: new, not-recovered, fall or none, with evidence"
 
 
 class RunAnswer(ToolAnswer):

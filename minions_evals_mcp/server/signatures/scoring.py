@@ -31,11 +31,11 @@ class ScoreOutputs(ToolArguments):
     columns: Annotated[list[Name], Field(max_length=50, description="Of the card")] = []
     code: Annotated[
         Annotated[str, Field(min_length=1, max_length=20_000)] | None,
-        Field(description="Scores `data` (the rows) and returns {score}; confined"),
+        Field(description="Scores `data` (the rows) and returns {score}, in a sandbox"),
     ] = None
     language: Annotated[Literal["python", "javascript"], Field(description="Of code")] = "python"
     compare_table: Table | None = None
-    compare_run_id: Annotated[Name | None, Field(description="The run before")] = None
+    compare_run_id: Annotated[Name | None, Field(description="The earlier run")] = None
     cursor: Cursor | None = None
     detail: Detail = "summary"
 
@@ -45,9 +45,9 @@ class ScoreOutputs(ToolArguments):
         if sum(question is not None for question in given) != 1:
             raise ValueError("give exactly one of rows, picks, table, runId")
         if (self.compare_table or self.compare_run_id) and not (self.table or self.run_id):
-            raise ValueError("compareTable and compareRunId go with table or runId")
+            raise ValueError("compareTable and compareRunId need table or runId")
         if self.code is not None and (self.columns or not (self.table or self.run_id)):
-            raise ValueError("code: it scores a table or runId as a whole, without columns")
+            raise ValueError("code: scores a whole table or run, without columns")
         if self.compare_table and self.compare_run_id:
             raise ValueError("give compareTable or compareRunId, not both")
         return self

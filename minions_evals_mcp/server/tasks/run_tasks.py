@@ -99,7 +99,7 @@ def _answer(response: JsonValue) -> ElicitResult:
         return ElicitResult.model_validate(response)
     except ValidationError:
         raise BadInputError(
-            "inputResponses: an answer to a form has an action.", remedy="accept, decline or cancel."
+            "inputResponses: an answer to a form needs an action.", remedy="Use accept, decline or cancel."
         ) from None
 
 

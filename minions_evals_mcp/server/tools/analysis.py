@@ -107,7 +107,7 @@ async def suite_from_traces(call: Call, arguments: DerivedArguments) -> CallTool
     """What went wrong in an agent's traces, and drafts of cases."""
     suite = await traces_read.run(call.engine, arguments.request(traces_read.Request))
     if suite.packets:
-        said = f"{len(suite.packets)} traces to read: send notes, one for each, with reader caller"
+        said = f"{len(suite.packets)} traces to read: send one note for each, with reader=caller"
     elif suite.accepted:
         said = f"{len(suite.accepted)} drafts are active now"
     else:
@@ -121,12 +121,12 @@ async def suite_from_prompt(call: Call, arguments: DerivedArguments) -> CallTool
     """Texts to write cases of, or the drafts of the cases."""
     suite = await prompt_read.run(call.engine, arguments.request(prompt_read.Request))
     if suite.packets:
-        said = f"{len(suite.packets)} texts to write of: send cases with the same sources"
+        said = f"{len(suite.packets)} texts to write cases for: send cases with the same sources"
     elif suite.accepted:
         said = f"{len(suite.accepted)} drafts are active now"
     else:
         waiting = sum(draft.status == "draft" for draft in suite.drafts)
-        said = f"{suite.written} cases: {waiting} drafts saved, {len(suite.repeated)} asked before, {len(suite.refused)} refused"
+        said = f"{suite.written} cases: {waiting} drafts saved, {len(suite.repeated)} duplicates, {len(suite.refused)} refused"
     return answered(PromptSuiteAnswer.of(suite, summary=said), shape=Shape("full"))
 
 
@@ -138,9 +138,9 @@ async def promote_failure(call: Call, arguments: DerivedArguments) -> CallToolRe
         f"{promotion.test_case_id}: {promotion.status}, {checks} check{'s' * (checks != 1)} that the output fails"
     )
     if promotion.benchmark_id is None:
-        sentence += "; in no benchmark: promote it again with into to have it run with one"
+        sentence += "; in no benchmark: promote it again with `into` to add it to one"
     if promotion.asked_before:
-        sentence += f"; the same is asked by {', '.join(promotion.asked_before)}"
+        sentence += f"; same question in {', '.join(promotion.asked_before)}"
     return answered(PromotedAnswer.of(promotion, summary=sentence))
 
 

@@ -59,7 +59,7 @@ async def _batch_answer(call: Call, prompt_id: str, begun: list[get_run.Job | No
     wires: list[Json] = [execution.model_dump(mode="json") for execution in batch.executions]
     sentence = f"{passed} of {len(begun)} test cases of {prompt_id} passed"
     parts = [f"{len(batch.not_run)} could not be run"] * bool(batch.not_run)
-    parts += [f"{len(running)} go on"] * bool(running)
+    parts += [f"{len(running)} still running"] * bool(running)
     answer = RunAnswer(
         summary="; ".join((sentence, *parts)),
         kind="batch",

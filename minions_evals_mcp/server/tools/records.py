@@ -174,8 +174,8 @@ async def save_records(call: Call, arguments: SaveRecords) -> CallToolResult:
     relations = [*given, *(relation for relation in follows if relation.source_id not in tied)]
     if resolutions and (arrivals or relations):
         raise InvalidRecordError(
-            "eval-failures are resolved in a call of their own",
-            remedy="Send them apart: then each call is all or nothing.",
+            "eval-failures must be resolved in a separate call",
+            remedy="Send them separately, so that each call is all or nothing.",
         )
     if resolutions:
         return _saved(
@@ -191,9 +191,9 @@ async def save_records(call: Call, arguments: SaveRecords) -> CallToolResult:
 def _saved(saved: saving.Saved, idents: list[str], went_on: saving.ResumedRuns) -> CallToolResult:
     parts = [f"{saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged", *saved.notes]
     if went_on.run_ids:
-        parts.append("what waited for it is judged")
+        parts.append("waiting outputs are judged now")
     if went_on.left:
-        parts.append(f"others wait on, save again later: {went_on.left[0]}")
+        parts.append(f"some outputs still wait, save again later: {went_on.left[0]}")
     answer = SavedAnswer(summary="; ".join(parts), new=saved.new, changed=saved.changed, unchanged=saved.unchanged)
     if idents:
         answer.ids = idents
@@ -227,8 +227,8 @@ async def _seen_by(engine: Engine, wire: Json) -> Record[Fields] | None:
     record = await saving.stored(engine, ident) if isinstance(ident, str) else None
     if record is not None and at is not None and at != iso(record.updated_at) and not _says_the_same(record, wire):
         raise ConflictError(
-            f"{record.type} {record.id} was changed since {at}, when you read it.",
-            remedy=f"Next: get_record {json.dumps({'id': record.id})}, then save the change with the updatedAt that it has now.",
+            f"{record.type} {record.id} has changed since you read it at {at}.",
+            remedy=f"Next: get_record {json.dumps({'id': record.id})}, then save your change with its current updatedAt.",
         )
     return record
 
@@ -241,7 +241,7 @@ def _resolution(number: int, wire: Json) -> saving.Resolution:
         or not fields.keys() <= {"resolutionNotes", "resolvedAt"}
     ):
         raise InvalidRecordError(
-            "of an eval-failure only its resolution can be written: {id, type, fields: {resolutionNotes}}",
+            "only the resolution of an eval-failure can be written: {id, type, fields: {resolutionNotes}}",
             where=f"records.{number}",
         )
     notes = fields.get("resolutionNotes")
@@ -271,5 +271,5 @@ def _merged(record: Record[Fields] | None, wire: Json) -> Json:
 async def delete_record(call: Call, arguments: DeleteRecord) -> CallToolResult:
     """The record that is hidden now."""
     record = await saving.hide(call.engine, arguments.id)
-    sentence = f"{record.type} {record.id} is hidden; saving it again brings it back"
+    sentence = f"{record.type} {record.id} is hidden; save it again to restore it"
     return answered(DeletedAnswer(summary=sentence, id=record.id, type=record.type))

@@ -45,8 +45,8 @@ async def _in_use(call: Call, request: operation.Request) -> CallToolResult:
     """That a person named the version which is in use."""
     version, name = await operation.name_in_use(call.engine, request), call.engine.speaker.name
     answer = ApprovalAnswer(
-        summary=f"{version} is in use, {name} says", id=version, prompt_version_ref=version,
-        decision="in-use", reason=request.reason or f"{name} named it", decided_by=name, decided_by_type="human",
+        summary=f"{version} is in use, set by {name}", id=version, prompt_version_ref=version,
+        decision="in-use", reason=request.reason or f"set by {name}", decided_by=name, decided_by_type="human",
     )  # fmt: skip
     return answered(answer)
 
@@ -60,9 +60,9 @@ async def send_message(call: Call, arguments: SendMessage) -> CallToolResult:
         receipt = await send(call.engine, letter)
     except InvalidRecordError as error:
         raise fitting(arguments.type, kind_of(arguments.type).payload, error) from None
-    waits = "" if receipt.agent_running else "; no EvalAgent is running yet, it waits"
+    waits = "" if receipt.agent_running else "; it waits, because no EvalAgent is running yet"
     sentence = (
-        f"message {receipt.id} {'is taken in' if receipt.is_new else 'was taken in before'}: {receipt.state}{waits}"
+        f"message {receipt.id} {'is accepted' if receipt.is_new else 'was accepted before'}: {receipt.state}{waits}"
     )
     warnings = await foreseen(call.engine, letter) if receipt.state == "pending" else []
     sentence = (

@@ -171,7 +171,7 @@ def whole_packets(answer: RunAnswer, shape: Shape, *, more: bool) -> CallToolRes
         shown += 1
     cut = [cast("Json", packet)["digest"] for packet in answer.packets[:shown] if len(to_json(packet)) > WHOLE.text]
     read_on = [json.dumps({"runId": answer.run_id, "packet": digest}) for digest in cut[:1]]
-    whole_calls = [f"read on in what is cut: get_run {arguments}" for arguments in read_on]
+    whole_calls = [f"read the truncated parts: get_run {arguments}" for arguments in read_on]
     first = answer.model_copy(update={"packets": answer.packets[:shown], "next": [*whole_calls, *answer.next]})
     whole = Shape("full", shape.fields, shape.offset)
     return answered(first, shape=whole, pages=Pages(LISTS, more or shown < len(answer.packets)))
@@ -183,7 +183,7 @@ async def _packet_part(call: Call, job: getting.Job, digest: str, cursor: int) -
     packet = next((packet for packet in waiting if packet.digest == digest), None)
     if packet is None:
         raise NotFoundError(
-            "judgment request", digest[:80], remedy=f'get_run {{"runId": "{job.id}"}} shows those that wait.'
+            "judgment request", digest[:80], remedy=f'get_run {{"runId": "{job.id}"}} shows the waiting requests.'
         )
     return part_of(packet.model_dump(mode="json"), cursor, about={"runId": job.id})
 
@@ -193,7 +193,7 @@ async def cancel_run(call: Call, arguments: DerivedArguments) -> CallToolResult:
     request = arguments.request(cancelling.Request)
     job, had_ended = await cancelling.run(call.engine, request, stop=call.runs.cancel)
     if had_ended:
-        sentence = f"{job.kind} {job.subject_id}: completed before; there was nothing to cancel"
+        sentence = f"{job.kind} {job.subject_id}: already completed; nothing to cancel"
         shown = f"get_run {json.dumps({'runId': job.id})}"
         return answered(RunAnswer(summary=sentence, run_id=job.id, key=job.key, state=job.state, next=[shown]))
     return await run_answer(call, job, Shape())
@@ -208,7 +208,7 @@ async def label_user(call: Call, arguments: DerivedArguments) -> CallToolResult:
 
     async def starting() -> Started:
         started = await labelling.begin(call.engine, kept, request.max_cost_usd)
-        assert started is not None, "some words contradict the check"
+        assert started is not None, "some labels contradict the check"
         return started
 
     return await begun(call, starting, None, request.max_cost_usd)

@@ -52,7 +52,9 @@ async def _of_case(call: Call, arguments: GetStatistics, ident: str) -> CallTool
     rate = "no runs yet" if stats.pass_rate is None else f"{stats.pass_rate:.3g} % passed"
     apart = (await test_case_executions(call.engine, ident, limit=1)).total - stats.total_runs
     left_out = (
-        f" ({apart} more are no history: of comparisons, further trials, or before its baseline)" if apart else ""
+        f" ({apart} more are not part of the history: from comparisons, further trials, or before its baseline)"
+        if apart
+        else ""
     )
     sentence = (
         f"test-case {ident}: {stats.total_runs} runs, {rate}{left_out}; {len(stats.regressions)} regressions shown"
@@ -81,9 +83,7 @@ async def _of_prompt(call: Call, arguments: GetStatistics, prompt_id: str) -> Ca
     summaries = await test_cases(call.engine, prompt_id)
     sentence = f"{len(summaries)} test cases of the prompt {prompt_id}"
     if not summaries:
-        return answered(
-            StatisticsAnswer(summary=f"{sentence}: none has it as its promptId", test_cases=[], next=[NAMED])
-        )
+        return answered(StatisticsAnswer(summary=f"{sentence}: no case has this promptId", test_cases=[], next=[NAMED]))
     offset = cursor_of(arguments.cursor)
     shown = summaries[offset : offset + arguments.limit]
     more = len(summaries) > offset + arguments.limit

@@ -187,7 +187,7 @@ def bury(db: Db, ident: str, reason: str, *, at: datetime) -> None:
 def _settle(db: Db, ident: str, changes: str, *values: str | int) -> None:
     updated = db.execute(f"UPDATE inbox SET {changes} WHERE id = ? AND state = 'pending'", (*values, ident))
     if updated.rowcount == 0:
-        raise ConflictError(f"the message {ident} is settled already.")
+        raise ConflictError(f"the message {ident} is already settled.")
 
 
 def revive(db: Db, ident: str, *, at: datetime) -> None:

@@ -60,7 +60,7 @@ def require(db: Db, holder: str) -> None:
     if standing_lease is None or standing_lease.holder != holder:
         raise BusyError(
             f"the lease is held by {standing_lease.holder if standing_lease else 'nobody'}, not by {holder}.",
-            remedy="Another agent has taken over, for this one was silent too long: let it end.",
+            remedy="Another agent took over because this one did not respond. Let this one end.",
         )
 
 

@@ -140,7 +140,7 @@ def _erased(db: Db, wanted: ErasureScope, *, at: datetime, by: str) -> Forgotten
 
 def _part_of_the_format() -> BadInputError:
     return BadInputError(
-        "the text is also a word of the stored format, so that records could not be read without it.",
+        "the text is also a word of the stored format, so erasing it would make records unreadable.",
         remedy="Give a longer text, such as the whole name.",
     )
 
@@ -168,7 +168,7 @@ def _leave_no_byte(db: Db, path: Path) -> None:
     row = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if row is not None and row[0]:
         raise StoreError(
-            f"the content is erased, but another program reads {path.name}, so that its log could not be emptied.",
+            f"the content is erased, but another program is reading {path.name}, so its log could not be emptied.",
             remedy="Stop the server, the agent and the page, and run the same command again.",
         )
 
@@ -290,7 +290,7 @@ class _Erasure:
         job = db.execute("SELECT id FROM job WHERE id = ?1 OR key = ?1", (ident,)).fetchone()
         run = db.execute("SELECT id FROM test_run WHERE id = ?", (ident,)).fetchone()
         if minion is None and job is None and run is None:
-            raise NotFoundError("record, run or test-run", ident, remedy="Name it by its whole id.")
+            raise NotFoundError("record, run or test-run", ident, remedy="Use its full id.")
         about = [ident]
         if minion is not None:
             self._erase_minion(db, ident, minion[0])

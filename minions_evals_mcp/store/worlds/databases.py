@@ -111,7 +111,7 @@ class WorldDatabase:
             cursor = self._db.execute(statement, bound(statement, arguments))
             rows = cursor.fetchmany(MAX_ROWS + 1)
             if len(rows) > MAX_ROWS:
-                raise SqlError(f"it gives more than {MAX_ROWS} rows")
+                raise SqlError(f"it returns more than {MAX_ROWS} rows")
             names = [column[0] for column in cursor.description or ()]
             changed = max(cursor.rowcount, 0)
         return [dict(zip(names, map(_json, row), strict=True)) for row in rows], changed

@@ -28,7 +28,7 @@ def plain_json(value: object) -> JsonValue:
         plain = to_jsonable_python(value, exclude_none=True)
         json.dumps(plain, allow_nan=False, ensure_ascii=False).encode()
     except (PydanticSerializationError, ValueError, RecursionError):
-        raise ValueError(f"{type(value).__name__} is no text and no JSON") from None
+        raise ValueError(f"{type(value).__name__} is neither text nor JSON") from None
     return plain
 
 

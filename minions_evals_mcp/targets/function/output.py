@@ -93,7 +93,7 @@ def _cost(cost: object) -> float | None:
         return None
     if isinstance(cost, SupportsFloat) and not isinstance(cost, bool) and 0 <= float(cost) < math.inf:
         return float(cost)
-    raise ValueError(f"cost_usd is {cost!r}; give US dollars as a number from 0, or None where it is not known")
+    raise ValueError(f"cost_usd is {cost!r}; give US dollars as a number from 0, or None if unknown")
 
 
 def observed(returned: object) -> Observed:

@@ -153,7 +153,7 @@ class Calling:
             if name not in inputs and parameter.default is parameter.empty and parameter.kind not in VARIADIC
         ]
         free = [name for name in inputs if name not in parameters]
-        return "; ".join(f"no input is named {name!r}{_nearest(name, free)}" for name in missing)
+        return "; ".join(f"there is no input {name!r}{_nearest(name, free)}" for name in missing)
 
     def _wants_text(self) -> bool:
         """Returns whether it has one parameter, for a text or a number."""
@@ -255,7 +255,7 @@ class FunctionTask:
         except TypeError as error:
             raise BadInputError(
                 f"{where}: {self.said} does not take these inputs: {self.calling.unknown(inputs) or error}.",
-                remedy="Name its parameters as the inputs are named, or give it one parameter for all of them.",
+                remedy="Name its parameters like the inputs, or use one parameter for all of them.",
             ) from None
 
     async def produce(
@@ -341,7 +341,7 @@ def python_target(ref: str, *, deadline_s: float, width: int) -> FunctionTask:
             remedy="Name it as python:module:function, importable from the current folder.",
         ) from None
     if not callable(function):
-        raise BadInputError(f"{argument('target')} python:{ref} is no function.")
+        raise BadInputError(f"{argument('target')} python:{ref} is not a function.")
     watch_spans()
     name = f"python:{ref}"
     place = _place(module)

@@ -63,7 +63,7 @@ class ModelUser:
         )
         reply = await self.client.complete(request, deadline_s=self.deadline_s)
         self._count(reply)
-        name = f"the player of the user, {self.client.provider}:{self.model}"
+        name = f"the simulated user, {self.client.provider}:{self.model}"
         if isinstance(reply, FailedReply):
             return TargetErrored(f"{name}: {why_failed(reply)}", reply.fatal, reply.kind != "permanent")
         if not isinstance(reply, Completion) or not reply.text.strip():

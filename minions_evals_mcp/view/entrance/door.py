@@ -152,7 +152,7 @@ class Guarded:
     async def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if headers.get("host") not in self._entrance.hosts:
-            return PlainTextResponse("This page answers under its own address only.", 421)
+            return PlainTextResponse("This page answers only at its own address.", 421)
         if not self._own_origin(scope["method"], headers):
             return PlainTextResponse("This request came from another site.", 403)
         return await self._entrance.refusal(scope, headers)
@@ -166,7 +166,7 @@ class Guarded:
 
 
 def _locked() -> Response:
-    return PlainTextResponse("Open the address that `minions-evals view` printed: it holds the token.", 401)
+    return PlainTextResponse("Open the address that `minions-evals view` printed: it contains the token.", 401)
 
 
 def cookie_of(headers: Headers, name: str) -> str:

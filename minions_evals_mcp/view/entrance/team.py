@@ -75,14 +75,14 @@ def page_address(text: str, *, allowed_hosts: tuple[str, ...], behind_tls: bool)
         option
         for option, is_there in (
             ("--allowed-host with the name that browsers use", bool(allowed_hosts)),
-            ("--behind-tls to say that a proxy in front ends TLS", behind_tls),
+            ("--behind-tls if a proxy in front terminates TLS", behind_tls),
         )
         if not is_there
     ]
     if missing:
         raise BadInputError(
-            f"people would send their tokens to {address.authority} over a network.",
-            remedy=f"Give {' and '.join(missing)}, or listen on 127.0.0.1 alone.",
+            f"people would send their tokens to {address.authority} over the network in plain text.",
+            remedy=f"Add {' and '.join(missing)}, or listen on 127.0.0.1 only.",
         )
     return address
 

@@ -178,17 +178,38 @@
     const fitting = list.filter((one) => one.matches(selector));
     return went(fitting.find((one) => list.indexOf(one) > at) ?? fitting[0]);
   };
+  const sent = (hash) => document.getElementById(hash.slice(1))?.closest(".step-view article");
+  const callOf = (hash) => by(`[data-navigator] .call[data-step="${CSS.escape(hash.replace(/^#?step-/, ""))}"]`);
   const shownStep = () => {
     // Not by `:target`: while the page is being loaded nothing is the target yet.
-    const hash = by(".step-view")?.querySelector(`[id="${CSS.escape(location.hash.slice(1))}"]`) ? location.hash : `#${by(".step-view .default")?.id}`;
-    for (const one of all("[data-navigator] .call")) {
-      const now = one.hash === hash;
-      one.classList.toggle("now", now);
-      if (now) { one.setAttribute("aria-current", "step"); const held = one.closest("details"); if (held) held.open = true; }
-      else one.removeAttribute("aria-current");
-    }
+    const now = callOf((sent(location.hash) ?? by(".step-view .default"))?.id ?? "");
+    for (const one of all("[data-navigator] .call.now")) { one.classList.remove("now"); one.removeAttribute("aria-current"); }
+    if (!now) return;
+    now.classList.add("now");
+    now.setAttribute("aria-current", "step");
+    const held = now.closest("details");
+    if (held) held.open = true;
   };
-  if (by("[data-navigator]")) { addEventListener("hashchange", shownStep); shownStep(); }
+  // Of a long trajectory a window of steps is sent; a step outside of it brings its own window.
+  const broughtStep = async () => {
+    const call = sent(location.hash) ? null : callOf(location.hash);
+    if (!call) { shownStep(); return; }
+    const address = new URL(location.href);
+    address.searchParams.set("step", call.dataset.step);
+    const answer = await fetch(address, { credentials: "same-origin" });
+    if (call.hash !== location.hash) return; // another step was asked for meanwhile
+    if (!answer.ok) { location.assign(address); return; }
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    by(".step-view").replaceChildren(...page.querySelector(".step-view").children);
+    shownStep();
+  };
+  document.addEventListener("click", (event) => {
+    const call = event.target.closest("[data-navigator] .call[href^='?']");
+    if (!call || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    location.hash = call.hash;
+  });
+  if (by("[data-navigator]")) { addEventListener("hashchange", broughtStep); broughtStep(); }
 
   // The palette: what is called so, wherever one is.
   const finder = by("#find");

@@ -221,7 +221,7 @@ def test_a_proposals_score_is_the_criterions_and_gates_are_measured(desk: Desk) 
     assert judged[0][:2] == (0.9, "heuristic")
     assert "score given by" in judged[0][2]
     (payload,) = told(desk, "benchmark-regression")
-    assert "fell from" in str(payload["summary"])
+    assert "dropped from" in str(payload["summary"])
     shown = desk.ran(EVALS, "show", "writing", "--json")
     assert "minScore" in shown.out
 

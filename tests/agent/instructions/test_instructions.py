@@ -98,13 +98,13 @@ async def test_an_instruction_ends_after_its_steps_and_says_so(tmp_path: Path) -
         server.scripted = [step("list-records", type="benchmark")] * 10
         ended = await carried_out(engine, InstructionBounds(steps=3))
         assert (ended.state, len(server.scripted)) == ("dead", 7)
-        assert "not carried out after 3 steps" in ended.reason
+        assert "not finished after 3 steps" in ended.reason
 
 
 async def test_an_instruction_ends_with_its_time(tmp_path: Path) -> None:
     async with led_by_a_model(tmp_path) as (engine, server):
         ended = await carried_out(engine, InstructionBounds(seconds=0))
-        assert "not carried out after 0 s" in ended.reason
+        assert "not finished after 0 s" in ended.reason
         assert server.requests == 0
 
 

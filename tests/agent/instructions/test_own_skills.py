@@ -63,7 +63,7 @@ async def test_it_takes_its_steps_and_what_they_set_off_does_not_start_it_again(
         ("benchmark-run-recorded", "done"),
     ]  # fmt: skip
     assert "All is well." in found[2][2]
-    assert "starts no skill" in found[4][2]
+    assert "start no skill" in found[4][2]
     assert len(heard) == 2
     told = json.loads(heard[0])["messages"][-1]["content"]
     said = told if isinstance(told, str) else json.dumps(told)
@@ -74,7 +74,7 @@ async def test_it_takes_its_steps_and_what_they_set_off_does_not_start_it_again(
 async def test_it_ends_with_its_own_limit_of_steps(tmp_path: Path) -> None:
     found, heard = await lived(tmp_path, steps=2, script=[step("list-records", type="benchmark")] * 9)
     assert [(kind, state) for kind, state, _ in found][-1] == ("skill-due", "dead")
-    assert "not carried out after 3 steps" in found[-1][2]
+    assert "not finished after 3 steps" in found[-1][2]
     assert len(heard) == 2
 
 

@@ -27,21 +27,21 @@ UNSPEAKABLE = (
     + "}}\n"
 )
 BAD = (
-    ("tell: {people: {server: x, tool: y}}", "tell.people.server: there is no server 'x'"),
+    ("tell: {people: {server: x, tool: y}}", "tell.people.server: the file has no server 'x'"),
     ("tell: {people: {foldr: x}}", "tell.people.foldr: unknown key; did you mean 'folder'?"),
     ("tell: {people: {folder: x, pulls: true}}", "give one of server with tool"),
     ("tell: {people: {server: x}}", "server and tool go together"),
     ("read: {runs: {}}", "path: give it, or server with tool"),
     ("read: {runs: {path: x, everySeconds: 0}}", "read.runs.everySeconds"),
-    ("servers: {a: {url: 'ftp://x'}}", "'ftp://x' is no web address"),
-    ("servers: {a: {url: 'http://me:secret@x'}}", "holds a password"),
-    ("servers: {a: {run: [x], url: 'http://x'}}", "run: give it, or url"),
-    ("servers: {a: {run: [x], headersFrom: {A: B}}}", "headersFrom belongs to a url"),
-    ("servers: {a: {url: 'http://x', env: [A]}}", "belong to a program"),
+    ("servers: {a: {url: 'ftp://x'}}", "'ftp://x' is not a web address"),
+    ("servers: {a: {url: 'http://me:secret@x'}}", "contains a password"),
+    ("servers: {a: {run: [x], url: 'http://x'}}", "run: give run or url"),
+    ("servers: {a: {run: [x], headersFrom: {A: B}}}", "headersFrom needs a url"),
+    ("servers: {a: {url: 'http://x', env: [A]}}", "need a program"),
     ("servers: {a: {run: []}}", "servers.a.run"),
     (
         "servers: {a: {run: [x]}}\ntell: {p: {server: a, tool: t, arguments: {s: [$key, $$x, {u: $fields.titel}]}}}",
-        "tell.p: arguments: [$]fields.titel stands for nothing that is told; did you mean .title.[?]",
+        "tell.p: arguments: [$]fields.titel has no value here; did you mean .title.[?]",
     ),
     ("- a", "Input should be an object"),
     ("a: [", "no YAML"),
@@ -63,7 +63,7 @@ def test_the_file_may_be_toml(tmp_path: Path) -> None:
     found = read_neighbours(file)
     assert (found.tell["*"].tool, found.variables()) == ("tell", ["TOKEN"])
     file.write_text("[servers")
-    with pytest.raises(BadInputError, match="no TOML"):
+    with pytest.raises(BadInputError, match="not TOML"):
         read_neighbours(file)
     with pytest.raises(BadInputError, match="cannot be read"):
         read_neighbours(tmp_path / "none.toml")
@@ -91,7 +91,7 @@ def test_a_start_is_refused_where_a_program_is_not_there(tmp_path: Path) -> None
     for run, folder in ("no-such-program", None), ("./desk", str(tmp_path)):
         file = told(desk, {"servers": {"a": {"run": [run], **({"folder": folder} if folder else {})}}})
         ended = desk.ran(AGENT, "drain", "--integrations", str(file))
-        assert (ended.code, f"servers.a.run: there is no program '{run}'" in ended.err) == (2, True)
+        assert (ended.code, f"servers.a.run: program '{run}'" in ended.err) == (2, True)
 
 
 async def test_a_tool_that_is_not_there_and_a_server_that_is_down_are_logged_before_anything_is_delivered(

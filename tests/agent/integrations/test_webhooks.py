@@ -146,11 +146,11 @@ def _record() -> Any:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, "url: give it, or urlFrom"),
-        ({"url": "https://a.b", "urlFrom": "U"}, "url: give it, or urlFrom"),
+        ({}, "url: give url, or urlFrom"),
+        ({"url": "https://a.b", "urlFrom": "U"}, "url: give url, or urlFrom"),
         ({"url": "http://example.org/x"}, "https:// is needed"),
-        ({"url": "https://me:pw@example.org"}, "no web address"),
-        ({"url": "ftp://example.org"}, "no web address"),
+        ({"url": "https://me:pw@example.org"}, "not a web address"),
+        ({"url": "ftp://example.org"}, "not a web address"),
         ({"url": "https://a.b", "form": "teams"}, "'json' or 'slack'"),
     ],
 )

@@ -97,7 +97,7 @@ def comparisons(pairs: int, population: Population) -> Line:
 
 
 def peeking(pairs: int, planned: int, changing: float, gained: float = 0.5) -> Line:
-    """Passes looked at after every case: a share `changing` of the cases changes, a share `gained` of it for the better."""
+    """Passes was sequential and may have stopped: a share `changing` of the cases changes, a share `gained` of it for the better."""
     draw = np.random.default_rng([SEED, planned, round(changing * 100), round(gained * 100)])
     looks = [_settled(draw.random((planned, 2)) < (changing, gained)) for _ in range(pairs)]
     said = Counter(one.decision for one in looks)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SECRET = "planted-secret-7f3a"
-_BROKEN = re.compile(r"broke inside|Traceback \(most|internal-error|File \"/|the server failed|Internal Server Error")
+_BROKEN = re.compile(
+    r"broke inside|it crashed|Traceback \(most|internal-error|File \"/|the server failed|Internal Server Error"
+)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 

@@ -124,7 +124,7 @@ def labelled_generated(folder: Path) -> Iterator[Labelled]:
     """Who&When's generated runs: agents that write code, a terminal that runs it. A label is on the message with the code."""
     for path in sorted(folder.glob("Who&When/Algorithm-Generated/*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
-        history = [{**message, "role": "human"} for message in record["history"]]
+        history: list[Any] = [{**message, "role": "human"} for message in record["history"]]
         run = run_of({**record, "history": history})
         calls: list[ToolCall] = []
         places: list[int] = []

@@ -82,8 +82,8 @@ async def test_programs_read_the_same_and_a_key_pays_once(place: Terminal, serve
     found = json.loads(first.out)
     assert found["winner"]["branchId"] == "careful", "a tie: neither is the control, so the order given decides"
     assert found["note"] == (
-        "1 of 1 iterations tied: the control, then the order given, decided; "
-        "one iteration says nothing about how sure this is: repeat it with more"
+        "1 of 1 iterations tied, decided by order with the control first; "
+        "one iteration shows no uncertainty: use more iterations"
     )
     assert [one["totalRuns"] for one in json.loads(shown.out)["branches"]] == [1, 1]
     assert len(json.loads(made.out)["executions"]) == 1
@@ -107,7 +107,7 @@ async def test_what_cannot_run_is_refused_with_exit_2_and_what_brought_nothing_e
     _, broken = await ran(place, ["ab-test", "mood"])
     assert broken.code == 3
     assert "NO WINNER by best_quality" in broken.out
-    assert "Every execution failed, so nobody wins." in broken.out
+    assert "Every execution failed, so there is no winner." in broken.out
     assert "quick: permanent: HTTP 400: the request is wrong" in broken.out
 
 
@@ -141,8 +141,8 @@ async def test_every_criterion_shows_its_own_figure_and_the_executions_are_liste
     )
     assert " ms)" in fast.out.splitlines()[0]
     assert "quick wins  by best_value (" in value.out
-    assert " a dollar)" in value.out.splitlines()[0]
+    assert " per dollar)" in value.out.splitlines()[0]
     assert " wins  by balanced (0." in balanced.out or " wins  by balanced (1." in balanced.out
     assert "max-score selects quick" in balanced.out, "both hold what is asked for: the first of equals"
     assert [line.split()[1] for line in made.out.splitlines()] == ["success", "success"]
-    assert none.out == "quick has no executions here; `minions-evals ab-test` makes some\n"
+    assert none.out == "quick has no executions here. Create some with `minions-evals ab-test`\n"

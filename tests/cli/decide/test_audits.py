@@ -100,15 +100,15 @@ def test_the_fix_of_a_config_names_what_to_write_by_hand_and_writes_no_diff(at: 
     said = at.run("audit", at.file("promptfooconfig.yaml", CONFIG), "--fix", "audit.diff")
     assert said.code == 0
     assert "cheats pass 1 of 2 cases" in said.out
-    assert "edited by hand, no diff is written" in said.err
-    assert "nothing is suggested" not in said.err
+    assert "No diff is written for a config" in said.err
+    assert "no suggestion" not in said.err
     assert not (at.folder / "audit.diff").exists()
     (line,) = [line for line in said.err.splitlines() if line.strip().startswith("assert: ")]
     checks = line.partition("assert: ")[2]
     stricter = CONFIG.replace("[{type: levenshtein, value: mercury, threshold: 60}]", checks)
     found = at.run("audit", at.file("promptfooconfig.yaml", stricter), "--fix", "audit.diff")
     assert "cheats pass 0 of 2 cases" in found.out
-    assert found.err.strip() == "nothing is suggested: there is no hole"
+    assert found.err.strip() == "no suggestion needed: no wrong answer passes"
 
 
 def test_the_first_line_says_how_many_cases_others_than_rules_judge(at: Terminal) -> None:
@@ -116,4 +116,4 @@ def test_the_first_line_says_how_many_cases_others_than_rules_judge(at: Terminal
         "evals.yaml", WEAK.replace("- {type: equals, value: six}", "- {type: llm-rubric, value: is it six?}")
     )
     (first, *_) = at.run("audit", file).out.splitlines()
-    assert first.endswith("Of these, 1 of 2 are judged by others than rules, too: only their rules were tried.")
+    assert first.endswith("Of these, 1 of 2 also have checks that are not rules. Only their rules were tried.")

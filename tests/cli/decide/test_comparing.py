@@ -89,7 +89,7 @@ def test_an_output_that_could_not_be_judged_ends_a_comparison_with_3(rising: Ter
         (("b", "--from", "v1", "--to", "v1"), "name two versions"),
         (("x", "--from", "v1", "--to", "v2"), "no benchmark with the id 'x'"),
         (("r1", "r2"), "no benchmark-run with the id 'r1'"),
-        (("r1", "r2", "--from", "v1"), "two runs are compared as they are"),
+        (("r1", "r2", "--from", "v1"), "two runs take no versions to compare"),
         (("b", "--from", "v1", "--to", "v2", "--prompt-version", "v1"), "--from and --to name the prompt versions"),
     ],
 )

@@ -107,7 +107,7 @@ def test_trials_that_crash_are_counted_beside_the_skills_use(at: Terminal, judge
     assert triggers["crashedIn"] == [f"lift/csv-totals/c{n}" for n in range(3)]
     assert triggers["recallBounds"] == [(judged + 1) / (judged + 3), 1.0]
     said = at.run("lift", "csv", "--target-config", "t.yaml").out
-    assert "3 trials crashed, which says nothing of the skill" in said
+    assert "3 trials crashed and do not count" in said
     assert f"with them: {100 * (judged + 1) / (judged + 3):.0f} to 100 %" in said
 
 
@@ -115,7 +115,7 @@ def test_a_set_whose_outputs_come_without_a_tool_log_is_no_result(at: Terminal) 
     target(at, log=False)
     ended = lift(at, skill(at, {"id": 1, "prompt": "total", "should_trigger": True}))
     assert (ended.code, ended.one()["triggers"]) == (3, None)
-    assert "no output came with a tool log" in str(ended.one()["inWords"])
+    assert "no output has a tool log" in str(ended.one()["inWords"])
 
 
 def test_an_eval_that_asks_for_nothing_is_refused_alone_and_named_beside_others(at: Terminal) -> None:
@@ -126,7 +126,7 @@ def test_an_eval_that_asks_for_nothing_is_refused_alone_and_named_beside_others(
     said = at.run(
         "lift", skill(at, *totals(6), {"id": "x", "prompt": "total"}, folder="other"), "--target-config", "t.yaml"
     )
-    assert "not run, as nothing is asked of the output: x" in said.out
+    assert "not run, because they have no check of the output: x" in said.out
 
 
 def test_a_skills_use_is_not_asked_of_what_is_no_skill(at: Terminal) -> None:
@@ -135,7 +135,7 @@ def test_a_skills_use_is_not_asked_of_what_is_no_skill(at: Terminal) -> None:
     at.file("cases.json", [{"id": 1, "prompt": "total", "should_trigger": True}])
     ended = lift(at, "AGENTS.md", "--cases", "cases.json")
     assert ended.code == 2
-    assert "no skill is tried" in str(ended.error()["message"])
+    assert "tests no skill" in str(ended.error()["message"])
 
 
 def test_it_is_written_as_skill_benchmarks_are(at: Terminal) -> None:
@@ -280,11 +280,11 @@ def test_an_agent_is_named_from_where_one_stands(at: Terminal) -> None:
 REFUSED = {
     "no such subject": (["nothere"], "is no file and no folder here"),
     "no cases": (["AGENTS.md"], "says nothing of the cases"),
-    "both the same": (["csv", "--without", "csv"], "lay the same files"),
+    "both the same": (["csv", "--without", "csv"], "use the same workspace files"),
     "outside": (["csv", "--with", "AGENTS.md=../up.md"], "not a path below the folder"),
     "not there": (["csv", "--with", "missing.md"], "no file and no folder"),
     "two at one place": (["csv", "--with", "AGENTS.md=A", "--with", "t.yaml=A"], "both laid at A"),
-    "a version": (["csv", "--prompt-version", "v"], "the arms of a lift are its versions"),
+    "a version": (["csv", "--prompt-version", "v"], "a lift sets the prompt versions of its arms"),
 }
 
 
@@ -332,7 +332,7 @@ def test_a_workspace_that_cannot_be_laid_out_is_the_instruments_failure(at: Term
     at.file("t.yaml", f"command:\n  run: {json.dumps([sys.executable, '-c', removes])}\n")
     ended = lift(at, folder, "--with", "AGENTS.md", "--concurrency", "1")
     assert ended.code == 3
-    assert "workspace cannot be laid out" in str(ended.error()["message"])
+    assert "workspace cannot be prepared" in str(ended.error()["message"])
 
 
 CLIMBING = (

@@ -69,15 +69,15 @@ def test_a_plugin_that_helps_is_said_to_with_its_interval(at: Terminal) -> None:
     assert "max_turns" in said
 
 
-@pytest.mark.parametrize("does", ["helps", "does nothing", "spoils"])
+@pytest.mark.parametrize("does", ["does nothing", "spoils"])
 def test_planted_plugins_are_never_taken_for_their_opposite(at: Terminal, does: str) -> None:
     at = host(at)
     folder = plugin(at, does, cases=0)
-    for number in range(20):
+    for number in range(14):
         put(at, f"{folder}/evals/c{number}/prompt.md", f"---\nruns: 1\n---\nplanted 0 {number}")
         put(at, f"{folder}/evals/c{number}/graders/unit.md", UNIT)
     ended = lift(at, folder, "--fail-on-harm")
-    wanted = {"helps": ("helps", 0), "does nothing": ("undecided", 3), "spoils": ("harmful", 1)}
+    wanted = {"does nothing": ("undecided", 3), "spoils": ("harmful", 1)}
     assert (ended.one()["verdict"], ended.code) == wanted[does], ended.one()["inWords"]
 
 

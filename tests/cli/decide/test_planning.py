@@ -44,7 +44,7 @@ def test_a_plan_names_the_cases_that_find_the_difference_and_what_those_at_hand_
     assert larger in {100, 101}
     said = at.run("plan", "b").out
     assert "To find a difference of 0.1 in 80% of the comparisons you need 232 cases." in said
-    assert "The 100 that you have find a difference of 0.16 or more." in said
+    assert "Your 100 cases find a difference of 0.16 or more." in said
 
 
 def test_cases_in_groups_are_planned_in_groups(at: Terminal) -> None:
@@ -60,7 +60,9 @@ def test_each_run_says_what_difference_it_finds(at: Terminal) -> None:
     ran(at)
     planned = at.run("plan", "b", "--json").one()["minimumDetectable"]
     assert at.run("runs", "latest", "--json").one()["minimumDetectable"] == planned
-    assert f"a comparison finds a difference of {planned:.2g} or more" in " ".join(at.run("runs", "latest").out.split())
+    assert f"a comparison detects a difference of {planned:.2g} or more" in " ".join(
+        at.run("runs", "latest").out.split()
+    )
 
 
 @pytest.mark.parametrize(

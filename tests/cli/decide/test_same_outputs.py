@@ -80,7 +80,7 @@ def test_outputs_that_are_missing_are_failures_of_the_version_that_lacks_them(at
     at.run("import", at.file("t.json", _renamed(versions_suite(full, lacking), "x")))
     told = at.run("compare", "xb", "--from", "xv1", "--to", "xv2", "--json").one()
     assert told["verdict"] == "inconclusive"
-    assert "11 outputs are missing: with missing outputs as failures the verdict would be" in str(told["inWords"])
+    assert "11 outputs are missing: if missing outputs count as failures, the verdict would be" in str(told["inWords"])
 
 
 def test_an_equal_version_that_lacks_its_hard_outputs_is_not_equivalent_or_better(at: Terminal) -> None:

@@ -22,7 +22,7 @@ def test_a_candidate_is_tried_against_the_version_in_use_and_its_run_is_shown_ag
 def test_a_candidate_that_is_in_use_and_a_part_that_is_not_sealed_are_refused(at: Terminal) -> None:
     assert at.run("import", at.file("s.json", two_versions(range(2), range(10)))).code == 0
     same = at.run("try-version", "b", "v2", "--against", "v2")
-    assert (same.code, "nothing to try it against" in same.err) == (2, True), same.err
+    assert (same.code, "there is no other version to compare it with" in same.err) == (2, True), same.err
     unsealed = at.run("try-version", "b", "v2", "--sealed")
     assert (unsealed.code, "minions-evals seal b" in unsealed.err) == (2, True), unsealed.err
     assert at.run("runs", "--json").one() == {"runs": []}

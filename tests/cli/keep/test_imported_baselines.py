@@ -1,4 +1,4 @@
-"""An import that says what is right: what waited for it is judged, and what was expected before is kept."""
+"""An import that says what is right: waiting outputs are judged now, and what was expected before is kept."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_suites_first_expected_output_judges_what_waited_and_says_so(waiting: 
     first, second = told.out.splitlines()
     run = shown.one()
     assert first == "said.json: 0 new, 1 changed, 0 unchanged"
-    assert second == f"  what waited for it is judged: minions-evals runs {run['runId']}"
+    assert second == f"  outputs that waited for it are judged now: minions-evals runs {run['runId']}"
     assert (run["state"], run["outcomes"]) == ("completed", {"scored": 2})
     assert again.out == "said.json: 0 new, 0 changed, 1 unchanged\n"
 

@@ -135,5 +135,5 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(at: Terminal) -> 
     assert "has a score that is a number" in unscored.err
     assert "Formats are inspect-json" in unknown.err
     assert nothing.code == 2
-    assert "a run is written with its id, --format and --out" in half.err
+    assert "exporting a run needs its id, --format and --out" in half.err
     assert not list(at.folder.glob("*x.*"))

@@ -64,7 +64,7 @@ def test_a_foreign_score_decides_nothing_here(at: Terminal) -> None:
         ["import", "a.eval"], ["run-benchmark", BENCHMARK, "--prompt-version", "log:inspect/capitals/eval1", "--json"]
     )
     assert "3 foreign scores" in shown.out
-    assert "they gate nothing until judged here" in shown.out
+    assert "gates ignore them until they are judged here" in shown.out
     assert counts(ran) == (0, 3)
 
 
@@ -124,7 +124,7 @@ def test_a_folder_stands_for_the_files_in_it_that_can_be_read(at: Terminal) -> N
     again = at.run("import", "sessions")
     assert again.code == 1
     assert "refused: sessions/2026/c.jsonl:1" in again.err
-    assert "sessions: 2 files taken in, 1 refused, 1 of an unsupported format" in again.out
+    assert "sessions: 2 files imported, 1 refused, 1 of an unsupported format" in again.out
     assert "  codex: 2 files, 0 new, 0 changed, " in again.out
     assert "  refused: 1 codex\n  not read: 1 .txt\n" in again.out
     assert [line for line in again.out.splitlines() if " new, " in line and " 0 new" not in line] == []
@@ -141,7 +141,7 @@ def test_many_files_have_one_summary_and_those_with_a_note_their_own_lines(at: T
     ended = at.run("import", "many")
     assert ended.code == 0
     assert ended.out.splitlines() == [
-        f"many: {EACH_UP_TO + 1} files taken in, 0 refused, 3 of an unsupported format",
+        f"many: {EACH_UP_TO + 1} files imported, 0 refused, 3 of an unsupported format",
         f"  suite: {EACH_UP_TO + 1} files, {EACH_UP_TO + 1} new, 0 changed, 0 unchanged",
         "  not read: 2 .png, 1 without an extension",
     ]
@@ -152,4 +152,4 @@ def test_a_folder_in_which_nothing_can_be_read_is_refused(at: Terminal) -> None:
     (at.folder / "empty" / "notes.txt").write_text("Hello.")
     ended = at.run("import", "empty")
     assert ended.code == 2
-    assert "empty holds 1 files, and none of them is a suite or of a known format." in ended.err
+    assert "empty holds 1 files, but no suite and no known format." in ended.err

@@ -154,9 +154,9 @@ def test_two_files_are_compared_with_the_sign_of_every_change(tables: Terminal) 
     ("arguments", "said"),
     [
         (["missing.csv"], "missing.csv cannot be read"),
-        (["old.csv", "--columns", "tune"], "there is no column 'tune'"),
+        (["old.csv", "--columns", "tune"], "unknown column 'tune'"),
         (["old.csv", "--columns", "id"], "nothing to score: 'id'"),
-        (["v1.json", "--columns", "ok"], "v1.json holds a score and no columns"),
+        (["v1.json", "--columns", "ok"], "v1.json has a score and no columns"),
         (["old.csv", "--compare", "missing.jsonl"], "missing.jsonl cannot be read"),
     ],
 )

@@ -60,7 +60,7 @@ def test_refusals_that_only_the_store_can_find_name_file_and_line_too(at: Termin
     assert "made.jsonl:1: test-run t" in made
     assert "chain.json" in chain
     assert "there is no prompt-version 'x'" in chain
-    assert "HR1: edited.jsonl:2: agent-run run is recorded already with other content" in edited
+    assert "HR1: edited.jsonl:2: agent-run run is already recorded with different content" in edited
     assert [one["id"] for one in at.run("export").rows()] == ["a", "run"]
 
 
@@ -160,7 +160,7 @@ def test_a_deleted_record_is_hidden_kept_and_can_come_back(at: Terminal) -> None
         ["import", name, "--json"], ["list", "test-case", "--json"],
     )  # fmt: skip
     assert hidden.one()["deletedAt"]
-    assert listed.out == "no test-case records; `minions-evals import FILE` brings some\n"
+    assert listed.out == "no test-case records yet. `minions-evals import FILE` adds some\n"
     assert shown.one()["deletedAt"] == hidden.one()["deletedAt"]
     assert link("a", "produces", str(runs_of(at)[0]["id"])) in as_list(shown.one()["relations"])
     assert back.one()["changed"] == 1

@@ -68,7 +68,7 @@ def test_what_the_store_refuses_names_the_row_and_imports_nothing(at: Terminal) 
         ["export"],
     )
     assert "a.csv:252: test-case b: id: this id belongs to a benchmark" in wrong.err
-    assert "HR1: b.csv:2: agent-run r0 is recorded already" in final.err
+    assert "HR1: b.csv:2: agent-run r0 is already recorded" in final.err
     assert [one["id"] for one in exported.rows()] == ["taken", "b", "r0"]
 
 
@@ -83,11 +83,11 @@ def test_cases_are_added_to_a_benchmark_behind_those_that_it_has(at: Terminal) -
         ["import", "t.csv", "--as", "test-case", "--into", "no id!"],
     )
     assert added.one()["new"] == 1
-    assert "a is a test-case, no benchmark" in none.err
+    assert "a is a test-case, not a benchmark" in none.err
     fields = shown.one()["fields"]
     assert isinstance(fields, dict)
     assert (fields["testCaseIds"], fields["dimension"]) == (["a", "c"], "old")
-    assert "this is no id" in other.err
+    assert "not a valid id" in other.err
 
 
 @pytest.mark.parametrize(

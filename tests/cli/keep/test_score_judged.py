@@ -50,9 +50,9 @@ async def test_without_a_judge_each_row_that_needs_one_says_how_to_name_it(place
     assert found.code == 3
     errors = {str(one["id"]): str(one.get("error", "")) for one in found.rows()}
     assert errors["kind"].startswith(
-        "llm-rubric: it needs a model that judges: set a provider's key, or name the model in MINIONS_EVALS_JUDGE_MODEL"
+        "llm-rubric: it needs a judge model: set a provider's key, or name the model in MINIONS_EVALS_JUDGE_MODEL"
     )
-    assert errors["facts"].startswith("factuality: it needs a model that judges")
+    assert errors["facts"].startswith("factuality: it needs a judge model")
     assert errors["plain"] == ""
     assert found.err == "1 of 4 passed, 3 could not be checked\n"
 

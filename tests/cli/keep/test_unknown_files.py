@@ -132,7 +132,7 @@ def test_explain_names_scorers_errors_and_what_is_left_out(at: Terminal) -> None
     inspect_json(at.folder / "a.json", inspect_sample(1, 1, "Paris"), lost)
     words = at.run("import", "a.json", "--explain").out
     assert "check: inspect's includes: by its documented meaning, 2 samples" in words
-    assert "errors: 1 samples ended in an error there" in words
+    assert "errors: 1 samples ended in an error in the source" in words
     assert "not interpreted, kept under extra:" in words
 
 

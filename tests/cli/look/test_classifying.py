@@ -34,7 +34,7 @@ async def test_a_dry_run_tells_the_bound_and_a_cap_keeps_what_was_analysed_by_th
     told = priced.one()
     assert (told["failures"], told["modelCalls"], told["model"]) == (3, 3, MODEL)
     assert said.out.startswith(f"3 failures, 3 calls of {MODEL}: at most $0.")
-    assert unasked.out == "3 failures, no model call: it costs nothing\n"
+    assert unasked.out == "3 failures, no model calls, no cost\n"
     assert server.requests == 0
     cap = cast("float", told["costUsd"]) / 3 * 1.01
     (capped,) = await anyio.to_thread.run_sync(

@@ -59,10 +59,10 @@ def test_an_output_that_waits_is_accepted_by_its_case_or_its_run(at: Terminal) -
     waiting, latest, accepted, stats = at.many(
         ["run-test-case", "n", "--key", "k"], ["accept", "latest"], ["accept", "n"], ["stats", "n"]
     )
-    assert (latest.code, "may be a test case or a run" in latest.err) == (2, True)
-    assert "1 output has nothing to be judged by: minions-evals accept CASE" in waiting.out
+    assert (latest.code, "it can be a test case or a run" in latest.err) == (2, True)
+    assert "1 output has no check: `minions-evals accept CASE`" in waiting.out
     assert "submit takes" not in waiting.out
-    assert "n expects from now on: Hi" in accepted.out
+    assert "n now expects: Hi" in accepted.out
     assert "1 run, 100 % passed" in stats.out
 
 

@@ -20,7 +20,7 @@ def test_live_shows_rates_causes_and_the_newest_failing_and_runs_name_no_trace(t
     desk = Desk(tmp_path)
     desk.imported(*place_rubric())
     assert desk.ran(EVALS, "live", "--once").out.startswith(
-        "No production trace was judged yet. Next: minions-eval-agent run"
+        "No production trace has been judged yet. Next: minions-eval-agent run"
     )
     judged(desk, *(shop_trace(number, passes=number > 1, tags=("eu",) * (number < 3)) for number in range(1, 5)))
     told = desk.ran(EVALS, "live", "--once")

@@ -109,7 +109,7 @@ def test_diff_is_told_to_programs_too(two_runs: Terminal) -> None:
     assert two_runs.run("diff", "demo-after", "demo-after").out.splitlines()[5:8] == [
         "  inconclusive: no score changed on 26 cases",
         "  26 the same",
-        "  Nothing that we can see changed.",
+        "  No visible change.",
     ]
 
 
@@ -140,7 +140,7 @@ def test_diff_names_what_was_not_measured_alike_and_lets_no_text_act(at: Termina
     assert [one.code for one in ran] == [0] * 4
     out = at.run("diff", "one", "two").out
     assert "1 the same" in out
-    assert "left out of these figures: 1 not comparable" in out
+    assert "not included: 1 not comparable" in out
     assert "· edited  not comparable (testCase differ)" in out
     assert "{+ [red]boo[/red] [31m<b>bold</b>+}" in out
     assert not {"\x1b", "\u202e"} & set(out)

@@ -25,6 +25,6 @@ def test_a_trend_and_the_versions_of_a_prompt_are_told(at: Terminal) -> None:
         ["1", "v1", "prompt-version", "v1", "(current)"], ["2", "v2", "prompt-version", "v2", "(latest)"],
     ]  # fmt: skip
     assert "-Say it 1.\n+Say it 2." in at.run("versions", "v1", "v2").out
-    assert at.run("versions", "v1", "v1").out == "the two versions say the same\n"
+    assert at.run("versions", "v1", "v1").out == "the two versions have the same text\n"
     assert at.run("versions", "v1", "v2", "--json").one()["to"] == "v2"
     assert at.run("versions", "p", "--json").one()["versions"]

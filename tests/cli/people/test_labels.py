@@ -77,7 +77,7 @@ def test_labels_that_an_agent_imports_are_kept_and_are_nobodys(at: Terminal) -> 
     judged(at)
     taken = at.run("label", "b", "--from", at.file("labels.csv", rows(judgedBy="anna")))
     assert taken.code == 0, taken.err
-    assert "They are not people's: no person imported them" in taken.out
+    assert "They do not count as human labels, because no identified person imported them" in taken.out
     assert '"qualified"' not in licence(at)
     exported = [json.loads(line) for line in at.run("export", "--type", "eval-judgment").out.splitlines()]
     labels = [one["fields"] for one in exported if one["fields"].get("origin") == "imported"]
@@ -88,9 +88,9 @@ def test_a_label_that_does_not_fit_is_refused_with_its_row_and_nothing_is_kept(a
     judged(at)
     anna, before = at.person("anna"), len(at.run("runs").out.splitlines())
     for row, said in (
-        ("c00,2", "labels.csv:2: c00: score: 2 lies outside 0 to 1"),
+        ("c00,2", "labels.csv:2: c00: score: 2 is outside 0 to 1"),
         ("c00,maybe", "score: maybe is neither a number nor pass or fail"),
-        ("c77,pass", "has no such output that was judged"),
+        ("c77,pass", "has no such judged output"),
         ("c00,pass\nc00,fail", "labels.csv:3"),
         (",pass", "testCaseId: is missing"),
     ):
@@ -106,7 +106,7 @@ def test_a_person_names_the_version_in_use_and_an_agent_does_not(at: Terminal) -
     assert "p@1  " in at.run("versions", "p").out
     refused = at.run("prompt", "use", "p@2")
     assert refused.code == 2
-    assert "takes a person's word" in refused.err
+    assert "only a person can do this" in refused.err
     named = at.person("anna").run("prompt", "use", "p@latest", "--json")
     assert named.one() == {"current": "p@2", "namedBy": "anna"}
     current = [line for line in at.run("versions", "p").out.splitlines() if "current" in line]

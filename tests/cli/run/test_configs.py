@@ -53,13 +53,13 @@ def outputs(found: Json, row: int = 0) -> list[object]:
 
 def test_who_comes_from_promptfoo_types_what_they_typed_or_is_told_what_is_done_here(at: Terminal) -> None:
     none, _ = at.many(["eval"], ["runs"])
-    assert "no promptfooconfig.yaml is here" in none.err
+    assert "there is no promptfooconfig.yaml" in none.err
     at.file("promptfooconfig.yaml", ECHO)
     alone, named, again, many = at.many(
         ["eval"], ["eval", "-c", "promptfooconfig.yaml"], ["eval", "--no-cache"], ["eval", "-j", "2"]
     )
     assert (alone.code, named.code) == (0, 0), alone.err
-    assert named.out.replace("8 of 8 outputs from cache (--no-cache asks again)\n", "") == alone.out
+    assert named.out.replace("8 of 8 outputs from cache (--no-cache regenerates them)\n", "") == alone.out
     assert again.code == 0
     assert many.code == 0, many.err
 
@@ -68,7 +68,7 @@ def test_wordings_whose_provider_is_no_model_are_taken_and_a_model_is_asked_for_
     at.file("c.yaml", ECHO)
     _, taken = at.many(["eval", "c.yaml"], ["prompt", "take", "words", "latest"])
     *_, why, following = taken.out.splitlines()
-    assert why.endswith("to compare the versions, name a model that answers both.")
+    assert why.endswith("To compare the versions, name a model that answers for both.")
     assert following.endswith("--from words@1 --to words@2 --target PROVIDER:MODEL")
 
 
@@ -146,7 +146,7 @@ def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_th
     agreed = ["eval", "c.yaml", "--yes"]
     shown, told, again = at.many(agreed, [*agreed, "--json", "--key", "again"], agreed)
     assert (shown.code, told.code) == (0, 0), shown.err
-    assert ": nothing was asked, nothing was re-run. `latest` is a newer run than these. To ask again:" in again.err
+    assert ": nothing was re-run. `latest` is a newer run than these. To ask again:" in again.err
     assert "nothing was asked" not in shown.err
     assert (told.one()["title"], "aside" in shown.out, "aside" in told.err) == ("c.yaml", False, True)
     lines = {line.split("  ")[0].strip(): line.split() for line in shown.out.splitlines()}
@@ -156,7 +156,7 @@ def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_th
     ]  # fmt: skip
     first, second = (at.folder / "m.csv").read_text().splitlines()[1:]
     assert first.endswith("passed says: contains 'one',")
-    assert second.endswith("not asked for by this test,,,not asked for by this test,")
+    assert second.endswith("not part of this test,,,not part of this test,")
     results = cast("Json", json.loads((at.folder / "r.json").read_text())["results"])
     told = [(one["testIdx"], one["promptIdx"], cast("Json", one["prompt"])["raw"]) for one in parts(results["results"])]
     assert told == [(0, 0, "one"), (0, 1, "code: one"), (1, 0, "two")]
@@ -188,7 +188,7 @@ def test_an_interrupted_evaluation_goes_on_with_the_same_command(at: Terminal) -
     )  # fmt: skip
     stopped = at.run("eval", "c.yaml", "--yes")
     assert stopped.code == 130
-    assert stopped.err.endswith("Interrupted: what was judged is kept; the same command goes on.\n")
+    assert stopped.err.endswith("Interrupted. Progress is saved. Run the same command to resume.\n")
     ended = at.run("eval", "c.yaml", "--yes", "--json")
     assert ended.code == 0, ended.err
     assert [outputs(ended.one(), number) for number in range(5)] == [[f"heard q{number}"] for number in range(5)]
@@ -208,8 +208,8 @@ def test_an_interrupted_run_says_how_it_goes_on(at: Terminal) -> None:
     stopped = at.run(*command)
     assert stopped.code == 130
     key = str(at.run("runs", "latest", "--json").one()["key"])
-    assert f"it goes on under its key, {key}" in at.run("runs", "latest").out
-    told = stopped.err.rpartition("resume with: minions-evals ")[2]
+    assert f"progress is saved: resume with --key {key}" in at.run("runs", "latest").out
+    told = stopped.err.rpartition("Resume with: minions-evals ")[2]
     assert shlex.split(told) == [*command, "--key", key]
     shown = at.run("show", key)
     assert shown.code == 2
@@ -257,7 +257,7 @@ def test_ctrl_c_ends_the_program_that_answers_too_and_its_test_is_asked_again(at
     )  # fmt: skip
     stopped = at.run("eval", "c.yaml", "--yes")
     assert stopped.code == 130
-    assert stopped.err.endswith("Interrupted: what was judged is kept; the same command goes on.\n")
+    assert stopped.err.endswith("Interrupted. Progress is saved. Run the same command to resume.\n")
     ended = at.run("eval", "c.yaml", "--yes", "--json")
     assert ended.code == 0, ended.err
     assert [outputs(ended.one(), number) for number in range(4)] == [[f"heard q{number}"] for number in range(4)]
@@ -349,11 +349,11 @@ def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_run
     )
     assert [one.code for one in (refused, unset, form, listed)] == [2, 2, 2, 0]
     assert refused.err.splitlines()[:3] == [
-        "Error: the config asks for what is not carried out:", "  c.yaml:12: tracing.provider",
+        "Error: the config asks for what is not supported:", "  c.yaml:12: tracing.provider",
         "  Take it out, or leave it out of this evaluation with --allow-unsupported.",
     ]  # fmt: skip
     assert "NO_KEY is not set" in unset.err
-    assert "there is no store" in untouched.out
+    assert "no store" in untouched.out
     left_out = cast("list[object]", listed.one()["leftOut"])
     assert [str(one).split(": ")[1] for one in left_out] == ["tracing.provider"]
     assert [str(one).split(": ")[1] for one in cast("list[object]", listed.one()["notes"])] == ["sharing", "globals"]

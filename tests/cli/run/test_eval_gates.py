@@ -31,7 +31,7 @@ def test_a_column_that_passes_fewer_tests_than_before_fails_the_command_that_ran
     gated = ("eval", "c.yaml", "--yes", "--fail-on-regression")
     first = at.run(*gated)
     assert first.code == 0, first.err
-    assert "nothing to compare with" in first.err
+    assert "No earlier evaluation of this config" in first.err
     of_main = parts(at.run("runs", "--json").one()["runs"])[0]
     config(at, ">= 8")
     fallen = at.run(*gated)
@@ -48,7 +48,7 @@ def test_a_column_that_passes_fewer_tests_than_before_fails_the_command_that_ran
     assert "12 → 3 of 12 passed" in by_run.err, "on the tests that both have"
     nobody = on_branch.run(*gated, "--baseline", "nowhere")
     assert nobody.code == 2
-    assert "nothing was evaluated on a branch, or under a run, named 'nowhere'" in nobody.err
+    assert "no evaluation on a branch, or of a run, named 'nowhere'" in nobody.err
 
 
 def test_a_large_fall_that_too_few_tests_decide_is_no_verdict(at: Terminal) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from minions_evals_mcp.cli.command_lines import carried_out
+from minions_evals_mcp.cli.commands import COMMANDS, NOUNS
+from minions_evals_mcp.cli.other_tools import COMMANDS_OF_OTHERS
+from minions_evals_mcp.errors import BadInputError
 from tests.cli.run.test_configs import outputs, parts
 from tests.shared.cli.terminal import Terminal
 
@@ -72,18 +77,19 @@ def test_verbose_shows_the_reason_of_every_check(at: Terminal) -> None:
     shown = at.run("eval", "c.yaml", "--verbose")
     assert "✓ contains 1.00: contains 'elk'" in shown.out
     assert "✗ contains 0.00: does not contain 'ox'" in shown.out
+    assert "and the exit code is 0. Add --fail to exit with 1." in shown.err
 
 
 @pytest.mark.parametrize(
     ("option", "instead"),
     [
-        ("--watch", "what did not change comes from the cache"),
+        ("--watch", "unchanged parts come from the cache"),
         ("--filter-providers", "--provider"),
         ("--filter-metadata", "--filter-pattern"),
         ("--share", "stay in the store on this machine"),
         ("--delay", "evaluateOptions"),
         ("--retry-errors", "resumes"),
-        ("--table-cell-max-length", "Leave it out"),
+        ("--no-table", "eval has no option --no-table.\n  Leave it out"),
     ],
 )
 def test_another_option_of_promptfoo_is_named_with_what_to_do(at: Terminal, option: str, instead: str) -> None:
@@ -97,3 +103,12 @@ def test_a_file_that_is_no_results_file_is_refused(at: Terminal) -> None:
     at.file("c.yaml", CONFIG)
     at.file("r.json", json.dumps({"a": 1}))
     assert "is no results file" in at.run("eval", "c.yaml", "--filter-failing", "r.json").err
+
+
+@pytest.mark.parametrize("words", COMMANDS_OF_OTHERS)
+def test_a_command_of_another_tool_is_answered_with_a_command_of_ours(words: str) -> None:
+    with pytest.raises(BadInputError, match=f"there is no command '{words}'") as refused:
+        carried_out([*words.split(), "latest"])
+    named = [line.split()[0] for line in re.findall("`([^`]+)`", refused.value.remedy)]
+    assert {name for name in named if name not in {"evals", "python"}} <= {*COMMANDS, *NOUNS}
+    assert named

@@ -108,4 +108,4 @@ def test_cases_of_one_group_decide_neither_gate(at: Terminal) -> None:
     )
     assert (compared.code, ran.code) == (3, 3), "ten cases of one document are one"
     for ended in (compared, ran):
-        assert "10 of 10 cases got worse and none better, and cases of too few groups decide nothing" in ended.err
+        assert "10 of 10 cases got worse and none better, and cases of more groups are needed to decide" in ended.err

@@ -38,7 +38,7 @@ def test_a_target_that_is_code_is_agreed_to_and_found_beside_the_file_and_thresh
     assert refused.code == 2
     assert "needs your consent: it runs the code in" in refused.err
     assert "--yes" in refused.err
-    assert "Made a new store" not in refused.err
+    assert "Created a new store" not in refused.err
     assert "1 of 2 passed" in ran.out
     assert "geo: not decided\n" in ran.out, "two cases leave it to chance"
     assert "geo: a gate failed\n" in literal.out
@@ -97,7 +97,7 @@ def test_one_key_for_several_benchmarks_is_refused_before_any_is_run(at: Termina
     at.run("init")
     refused, ran = at.many(["run", "starter/quality", "starter/quality", "--key", "k"], ["runs"])
     assert refused.code == 2
-    assert "--key names one run, and 2 would be begun" in refused.err
+    assert "--key names one run, but this would start 2" in refused.err
     assert "minions-evals run starter/quality --key k" in refused.err
     assert "starter" not in ran.out
 
@@ -105,7 +105,7 @@ def test_one_key_for_several_benchmarks_is_refused_before_any_is_run(at: Termina
 def test_without_a_project_it_says_how_to_make_one(at: Terminal) -> None:
     refused = at.run("run")
     assert refused.code == 2
-    assert "no minions-evals.toml here or above" in refused.err
+    assert "no minions-evals.toml in this folder or above" in refused.err
     assert "minions-evals init" in refused.err
 
 

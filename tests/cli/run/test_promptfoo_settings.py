@@ -53,7 +53,7 @@ def test_a_setting_that_would_change_something_is_named_unless_it_is_off(at: Ter
     config(at, ">= 0", tests=1)
     on, off = (notes(with_settings(at, **{name: value}).run(*EVAL)) for value in ("true", "false"))
     assert len(on) == 1
-    assert on[0].startswith(f"PROMPTFOO_{name} is not carried out: ")
+    assert on[0].startswith(f"PROMPTFOO_{name} is not supported: ")
     assert off == []
 
 

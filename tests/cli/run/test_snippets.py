@@ -107,7 +107,7 @@ def test_what_cannot_be_scoring_code_is_bad_input(table: Terminal) -> None:
     found = table.many(*(["scorecard", "table.csv", *one] for one in commands))
     assert [one.code for one in found] == [2, 2, 2]
     assert [one.err.splitlines()[0].partition(" ")[2] for one in found] == [
-        "code.txt is no scoring code.",
+        "code.txt is not scoring code.",
         "missing.py cannot be read: No such file or directory.",
         "--code scores the whole table; --columns chooses from it.",
     ]

@@ -82,15 +82,15 @@ def test_a_function_that_never_returns_does_not_keep_the_command(asking: Termina
 
 NO_TARGETS = {
     "": "an object",
-    "http: {url: nowhere}": "'nowhere' is no web address",
+    "http: {url: nowhere}": "'nowhere' is not a web address",
     "command: {run: []}": "command.run",
     "http: {url: http://h, port: 1}": "http.port",
     "[1]": "t5.yaml",
     "http: {": "t6.yaml:",
-    "http: {url: http://h, output: '[?'}": "no JMESPath",
-    "{}": "one of them",
-    "command: {run: [x]}\nhttp: {url: http://h}": "one of them",
-    "command: {run: [no-such-program-anywhere]}": "there is no program",
+    "http: {url: http://h, output: '[?'}": "not a JMESPath",
+    "{}": "it needs either",
+    "command: {run: [x]}\nhttp: {url: http://h}": "it needs either",
+    "command: {run: [no-such-program-anywhere]}": "not found",
 }
 
 
@@ -123,9 +123,10 @@ def test_outputs_are_used_again_when_asked_for_and_the_answer_says_so(asking: Te
     notes = [run["notes"] for run in runs]
     assert notes == [
         "outputs: 2 from command:cat",
-        "outputs: 2 cached from command:cat; every output came from the cache: no point of the trend, and no last score",
+        "outputs: 2 cached from command:cat; every output came from the cache, so it does not count for the trend or the last"
+        " score",
     ]
-    assert "leave one of them out" in str(trials.error()["message"])
+    assert "cannot be combined with --trials" in str(trials.error()["message"])
 
 
 def test_a_named_target_makes_every_output_and_the_first_line_says_where_outputs_came_from(asking: Terminal) -> None:
@@ -160,7 +161,7 @@ def test_chosen_cases_are_said_to_be_no_whole_benchmark(asking: Terminal) -> Non
     )
     assert "0 of 1 passed (chosen cases only)" in failed.out
     assert "failed or not scored in k: 1 of 2 cases" in " ".join(failed.out.split())
-    assert passed.out.endswith("Next: minions-evals view\n"), "it is no point of the trend"
-    assert str(tagged.error()["message"]).startswith("no case of b is selected by: status=passed, text~a, b")
+    assert passed.out.endswith("Next: minions-evals view\n"), "it does not count for the trend"
+    assert str(tagged.error()["message"]).startswith("no case of b matches: status=passed, text~a, b")
     assert seed.code == bad.code == 2
     assert "--sample" in seed.err

@@ -42,7 +42,7 @@ def test_a_second_demo_does_no_harm_and_judges_nothing_again(at: Terminal) -> No
     kept = at.run("db", "check", "--json", "--db", store).one()
     again = at.run("demo")
     assert again.code == 0
-    assert "nothing was judged again" in again.out
+    assert "nothing was re-run" in again.out
     third = at.run("demo", "--json")
     assert [results(one) for one in runs_of(third)] == [results(one) for one in runs_of(first)]
     assert at.run("db", "check", "--json", "--db", store).one() == kept
@@ -71,8 +71,8 @@ def test_a_demo_that_was_cut_short_goes_on_and_says_so(at: Terminal) -> None:
         ["demo", "--db", str(other)],
     )
     assert [one.code for one in (imported, run, resumed, again)] == [0, 0, 0, 0]
-    assert resumed.out.startswith("An earlier start of the demo was cut short")
-    assert again.out.startswith("This store holds the demo already")
+    assert resumed.out.startswith("An earlier demo was interrupted")
+    assert again.out.startswith("This store already has the demo")
 
 
 def test_the_demo_has_a_store_of_its_own_and_uses_no_key(at: Terminal) -> None:
@@ -91,7 +91,7 @@ def test_the_demo_shows_results_failures_with_causes_and_the_regression(shop: Te
         "16 of 26 passed",
         "─ regression ─",
         "8 cases got worse",
-        "more than noise",
+        "significant",
         "10 failed:",
     ):
         assert word in said
@@ -108,7 +108,7 @@ def test_the_demo_shows_results_failures_with_causes_and_the_regression(shop: Te
 def test_the_demo_fits_the_terminal_and_a_pipe_gets_no_colour(shop: Terminal, columns: int) -> None:
     found = shop.with_env(COLUMNS=str(columns)).run("demo", "--db", str(shop.db))
     assert found.code == 0
-    table, _, _ = found.out.partition("Kept in ")
+    table, _, _ = found.out.partition("Saved in ")
     lines = table.splitlines()
     assert max(map(len, lines[1:])) <= columns
     reasons = [line for line in lines if line.startswith("   ")]

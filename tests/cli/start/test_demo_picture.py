@@ -18,7 +18,7 @@ def _read(svg: str) -> list[str]:
 def test_the_picture_says_what_the_demo_prints_today() -> None:
     said = _read(FILE.read_text("utf-8"))
     assert said == _read(picture(shown())), "python -m tests.demo_picture makes it anew"
-    assert any("passes fell from 24 of 26 to 16 of 26" in text for text in said)
+    assert any("passes dropped from 24 of 26 to 16 of 26" in text for text in said)
 
 
 def test_the_readme_shows_it_and_it_needs_nothing_from_the_web() -> None:

@@ -43,7 +43,7 @@ def test_a_project_keeps_its_runs_in_a_folder_that_git_ignores(at: Terminal, mar
     here.file("c.yaml", CONFIG % "cat")
     ran = here.run("eval", "c.yaml")
     assert ran.code == 0, ran.err
-    assert "Made a new store at .minions-evals/evals.db" in ran.err
+    assert "Created a new store at .minions-evals/evals.db" in ran.err
     assert "data/minions-evals" not in ran.err
     assert (here.folder / ".minions-evals" / "evals.db").exists()
     assert (here.folder / ".minions-evals" / ".gitignore").read_text().splitlines()[-1] == "*"
@@ -73,7 +73,7 @@ def test_where_earlier_runs_are_is_said_once(at: Terminal) -> None:
     assert missing.code == 3
     assert "Earlier runs are in ~/data/minions-evals/evals.db" in missing.err
     first, again = here.run("eval", "c.yaml"), here.run("eval", "c.yaml", "--no-cache")
-    assert "Runs of all your projects from before are in ~/data/minions-evals/evals.db" in first.err
+    assert "Earlier runs of all your projects are in ~/data/minions-evals/evals.db" in first.err
     assert "from before" not in again.err
 
 

@@ -136,7 +136,7 @@ def test_what_cannot_be_asked_for_is_refused(asked: dict[str, JsonValue], said: 
 async def test_a_benchmark_or_case_that_expects_no_text_is_named(lab: Engine) -> None:
     await fleet(lab)
     await save(lab, minion("bare", "test-case", name="bare", inputs={"text": "x"}), benchmark("b", "c0", "bare"))
-    with pytest.raises(BadInputError, match="the test-case bare expects no text"):
+    with pytest.raises(BadInputError, match="the test case bare has none"):
         await over(lab, branches=INLINE)
 
 

@@ -71,7 +71,7 @@ async def test_a_branch_is_shown_with_its_defaults_as_soon_as_it_is_made(lab: En
 async def test_the_sixth_branch_of_a_test_case_is_refused(lab: Engine) -> None:
     await save(lab, case("case"))
     made = [await create_branch(lab, high_temperature(name=str(number))) for number in range(5)]
-    with pytest.raises(InvalidRecordError, match="has 5 branches already"):
+    with pytest.raises(InvalidRecordError, match="already has 5 branches"):
         await create_branch(lab, high_temperature())
     await delete_branch(lab, made[0].id)
     await create_branch(lab, high_temperature())

@@ -96,7 +96,7 @@ async def test_a_case_without_a_prompt_sends_its_input_and_has_no_version(lab: E
     found = await ab(lab, winner_criteria="fastest")
     assert found.prompt_version is None
     assert '"I am happy"' in server.last_body.decode()
-    with pytest.raises(BadInputError, match="of which prompt is not known"):
+    with pytest.raises(BadInputError, match="needs its prompt"):
         await ab(lab, prompt_version=1)
 
 
@@ -215,14 +215,14 @@ async def test_one_iteration_says_that_it_says_nothing_about_how_sure_it_is(lab:
     await prepared(lab)
     found = await ab(lab, winner_criteria="cheapest")
     assert (found.evidence, found.p_value) == (None, None)
-    assert "one iteration says nothing about how sure this is" in found.note
+    assert "one iteration shows no uncertainty" in found.note
 
 
 async def test_where_no_cost_is_known_nobody_is_the_cheapest(lab: Engine) -> None:
     await prepared(lab, branch("a", "mine"), branch("b", "yours"))
     found = await ab(lab, winner_criteria="cheapest")
     assert found.winner is None
-    assert "no cost is known, so nobody wins by cheapest" in found.note
+    assert "cost is unknown, so cheapest has no winner" in found.note
 
 
 @pytest.mark.parametrize("ids", [("a",), ("a", "a"), ("a", "b", "c", "d", "e", "f")])

@@ -79,7 +79,7 @@ async def test_a_level_that_moved_with_nothing_changed_says_so_and_since_leaves_
     for number in range(16):
         await run_of(engine, number, "v1", [*range(5)] if number >= 8 else [])
     found = await what_changed(engine, "b")
-    assert "nothing that we can see changed" in found.sentences[1]
+    assert "no visible change" in found.sentences[1]
     recent = await what_changed(engine, "b", since=START.replace(month=12, day=10))
     assert (recent.runs, [level.began for level in recent.levels]) == (7, ["first"])
 

@@ -196,7 +196,7 @@ async def test_what_has_no_report_is_refused_by_name(engine: Engine) -> None:
     await try_case(engine, "c", key="k")
     await fleet(engine, 1)
     await measured(engine, "v", [True], key="one")
-    with pytest.raises(BadInputError, match="no completed benchmark-run"):
+    with pytest.raises(BadInputError, match="not a completed benchmark-run"):
         await read_report(engine, await find_subject(engine, "k", compare="one"))
 
 

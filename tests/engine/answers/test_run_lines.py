@@ -35,7 +35,7 @@ async def test_a_run_is_named_by_the_beginning_of_its_id_or_as_the_latest(tmp_pa
         assert (await get_job(engine, "latest")).id == "wxyz-3"
         assert await find_benchmark_run(engine, "latest") == "wxyz-3"
         assert await find_benchmark_run(engine, "abcd-1") == "abcd-1"
-        with pytest.raises(BadInputError, match="abcd begins the ids of several runs"):
+        with pytest.raises(BadInputError, match="abcd is the beginning of several run ids"):
             await get_job(engine, "abcd")
         with pytest.raises(NotFoundError):
             await get_job(engine, "wx")

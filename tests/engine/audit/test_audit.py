@@ -226,7 +226,7 @@ async def test_without_a_reference_what_stops_the_cheats_is_suggested_and_said_n
         suggestion = found["c0"].suggestion
         assert suggestion is not None
         assert {"empty", "refusal", "echo", "injection"} <= {*suggestion.closes}
-        assert "No right answer is written down" in suggestion.in_words
+        assert "There is no correct answer to try it on" in suggestion.in_words
         better = {**weak[0]["fields"], "assertions": list(suggestion.assertions)}
         _, after = await audited(engine, [{**weak[0], "fields": better}])
     assert not set(suggestion.closes) & kinds(after["c0"])

@@ -155,9 +155,9 @@ async def test_canaries_alone_are_refused_by_name_before_anything_runs(tmp_path:
         traps = [case(ident, expectedOutputs={"output": "zebra-7731"}, canary=True) for ident in ("t1", "t2")]
         answers = [answer(f"r{ident}", ident, "an honest guess") for ident in ("t1", "t2")]
         await save(engine, traps, answers, benchmark("b", "t1", "t2"), case("c", **WEAK), benchmark("both", "c", "t1"))
-        with pytest.raises(BadInputError, match=r"^b: every case that would be run is a canary.*: t1, t2\."):
+        with pytest.raises(BadInputError, match=r"^b: every selected case is a canary.*: t1, t2\."):
             await bench(engine, "b")
-        with pytest.raises(BadInputError, match=r"^both: every case.*: t1\."):
+        with pytest.raises(BadInputError, match=r"^both: every selected case.*: t1\."):
             await bench(engine, "both", case_ids=["t1"], selection="by name")
         assert not await engine.store.read(lambda db: db.execute("SELECT 1 FROM job").fetchall())
 
@@ -193,7 +193,7 @@ async def test_a_run_that_passes_a_canary_is_marked_told_and_approves_nothing(tm
         await chained(engine, first(2, 12), first(11, 12), canary="zebra-7731")
         marked = [one.fields for one in await all_of(engine, BenchmarkRun) if one.fields.canaries_passed]
         assert [one.canaries_passed for one in marked] == [("trap",)]
-        assert marked[0].notes.startswith("passed a canary, which no honest output does: trap")
+        assert marked[0].notes.startswith("passed a canary, which no honest output does (trap)")
         assert (marked[0].passed_count, marked[0].total_count) == (11, 12)
         told = {one.key.partition(":")[0] for one in await outbox(engine) if "canary" in one.key}
         assert told == {"canary-passed", "investigate-canary"}
@@ -239,7 +239,7 @@ async def test_runs_of_the_open_part_say_that_they_were_audited_before_the_seal(
 async def test_require_sealed_refuses_what_everybody_could_see(tmp_path: Path) -> None:
     async with opened(requiring(config_in(tmp_path), "compare-prompt-versions", "requireSealed")) as engine:
         await chained(engine, first(2, 24), first(23, 24), canary=None)
-        with pytest.raises(RuleError, match=r"requireSealed is set, and .* is on b, which is not sealed") as refused:
+        with pytest.raises(RuleError, match=r"requireSealed is set, but .* used b, which is not sealed") as refused:
             await approve_prompt_version(engine, APPROVE)
         assert refused.value.rule == "HR2"
         assert not await all_of(engine, Approval)

@@ -96,7 +96,7 @@ async def test_a_version_that_is_shown_to_be_better_is_approved_and_becomes_the_
 async def test_without_a_comparison_the_refusal_names_the_command_that_makes_one(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await chain(engine, first(2, 12), first(11, 12))
-        with pytest.raises(RuleError, match="no comparison shows v2 against the current version v1") as refused:
+        with pytest.raises(RuleError, match="no comparison of v2 with the current version v1") as refused:
             await decide(engine, "v2")
         assert refused.value.rule == "HR2"
         assert typed(refused.value.remedy_text) == "`minions-evals compare BENCHMARK --from v1 --to v2` compares them."
@@ -154,13 +154,13 @@ async def test_a_comparison_with_another_version_than_the_current_one_is_no_evid
         old = await compared(engine, "v1", "v3")
         with pytest.raises(RuleError, match="the current version is v2"):
             await decide(engine, "v3", comparison_id=old)
-        with pytest.raises(RuleError, match="no comparison shows v3 against the current version v2"):
+        with pytest.raises(RuleError, match="no comparison of v3 with the current version v2"):
             await decide(engine, "v3")
-        with pytest.raises(RuleError, match="current version of its prompt already") as current:
+        with pytest.raises(RuleError, match="is already the current version of its prompt") as current:
             await decide(engine, "v2")
         assert current.value.remedy == "Nothing needs to be approved."
         await save(engine, minion("lone", "prompt-version", content="Say it alone.", versionNumber=1))
-        with pytest.raises(RuleError, match="current version of its prompt already") as alone:
+        with pytest.raises(RuleError, match="is already the current version of its prompt") as alone:
             await decide(engine, "lone")
         assert "minions-evals prompt take PROMPT" in typed(alone.value)
         with pytest.raises(RuleError, match="there is no comparison nowhere"):
@@ -215,7 +215,7 @@ async def test_a_version_beside_the_approved_one_is_compared_with_that(tmp_path:
         await compared(engine, "v1", "v2")
         await decide(engine, "v2")
         await compared(engine, "v1", "w2")
-        with pytest.raises(RuleError, match="no comparison shows w2 against the current version v2"):
+        with pytest.raises(RuleError, match="no comparison of w2 with the current version v2"):
             await decide(engine, "w2")
 
 
@@ -233,7 +233,9 @@ async def test_a_comparison_that_says_more_than_its_runs_is_no_evidence(tmp_path
         with pytest.raises(RuleError, match="needs a p-value within the error of its attempt"):
             await engine.store.write(forge)
         await engine.store.write(partial(forge, p_value=0.001))
-        with pytest.raises(RuleError, match=r"forged says improved, but its two runs say inconclusive \(attempt 1"):
+        with pytest.raises(
+            RuleError, match=r"forged has the verdict improved, but its two runs now give inconclusive \(attempt 1"
+        ):
             await decide(engine, "v2", comparison_id="forged")
 
 
@@ -298,7 +300,7 @@ async def test_outputs_judged_by_the_agent_that_produced_them_are_no_evidence(
         if approved:
             assert (await decide(engine, "v2")).decision == "approved"
         else:
-            with pytest.raises(RuleError, match=r"8 cases of .* were judged by whoever produced them"):
+            with pytest.raises(RuleError, match=r"8 cases of .* were judged by their producer"):
                 await decide(engine, "v2")
 
 
@@ -324,6 +326,6 @@ async def test_cases_that_the_winner_has_no_verdict_for_count_as_failed_before_i
             assert (await decide(engine, "v2")).decision == "approved"
         else:
             with pytest.raises(
-                RuleError, match="8 outputs are missing: with missing outputs as failures the verdict would be"
+                RuleError, match="8 outputs are missing: if missing outputs count as failures, the verdict would be"
             ):
                 await decide(engine, "v2")

@@ -139,7 +139,7 @@ async def test_runs_that_were_looked_at_after_every_case_are_not_tested_once_mor
         await both(engine, 20, first(0, 20), first(20, 20))
         made = await compare_prompt_versions(engine, asked(sequential=True))
         assert made is not None
-        with pytest.raises(BadInputError, match="looked at after every case") as refused:
+        with pytest.raises(BadInputError, match="was sequential and may have stopped") as refused:
             await compare_runs(engine, made.fields.benchmark_run_id_a, made.fields.benchmark_run_id_b)
         assert "--sequential" in typed(refused.value)
         assert len(await all_of(engine, PromptComparison)) == 1
@@ -148,7 +148,7 @@ async def test_runs_that_were_looked_at_after_every_case_are_not_tested_once_mor
             for ident in (made.fields.benchmark_run_id_a, made.fields.benchmark_run_id_b)
         ]
         again = [(await run_benchmark(engine, request)).id for request in anew]
-        with pytest.raises(BadInputError, match="looked at after every case"):
+        with pytest.raises(BadInputError, match="was sequential and may have stopped"):
             await compare_runs(engine, *again)
 
 
@@ -208,7 +208,8 @@ async def test_a_winner_other_than_the_verdict_says_is_explained(tmp_path: Path)
             "the version that scores higher lacks 30 outputs"
         )
         assert (
-            "30 outputs are missing: with missing outputs as failures the verdict would be regressed" in found.in_words
+            "30 outputs are missing: if missing outputs count as failures, the verdict would be regressed"
+            in found.in_words
         )
 
 

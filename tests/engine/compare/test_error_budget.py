@@ -236,7 +236,7 @@ async def test_a_comparison_of_stored_results_that_another_program_wrote_must_ho
             " compared_at, json_set(rest, '$.pValue', 0.0001) FROM prompt_comparison"
         )
         await engine.store.write(lambda db: db.execute(forged))
-        with pytest.raises(RuleError, match="its two runs say inconclusive"):
+        with pytest.raises(RuleError, match="its two runs now give inconclusive"):
             await approved_by_an_agent(engine)
 
 

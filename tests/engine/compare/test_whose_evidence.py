@@ -89,11 +89,11 @@ async def test_an_agent_approves_nothing_on_outputs_that_agents_handed_in_until_
     async with opened(config_in(tmp_path)) as engine:
         await prompt(engine, 2, 11)
         await compared(engine, "p@1", "p@2")
-        with pytest.raises(RuleError, match=r"12 outputs of p@2 in .* were handed in, by no person") as refused:
+        with pytest.raises(RuleError, match=r"12 outputs of p@2 in .* were submitted, not by a person") as refused:
             await decided(engine, "p@2")
         assert "minions-evals approve p@2 --by NAME" in typed(refused.value)
         await outputs(engine.speaking(ANNA), "p@2", 11)  # the same outputs, imported by a person
-        with pytest.raises(RuleError, match=r"12 outputs of p@1 in .* were handed in, by no person"):
+        with pytest.raises(RuleError, match=r"12 outputs of p@1 in .* were submitted, not by a person"):
             await decided(engine, "p@2")
         await outputs(engine.speaking(ANNA), "p@1", 2)
         assert await decided(engine, "p@2") == "approved"
@@ -149,7 +149,9 @@ async def test_an_agent_approves_nothing_on_judgments_of_agents_whatever_they_ca
     async with opened(config_in(tmp_path)) as engine:
         await judged_whole(engine, await judged_comparison(engine, "caller"))
         assert {one.fields.judged_by_type for one in await all_of(engine, EvalJudgment)} == {"llm"}
-        with pytest.raises(RuleError, match=r"16 judgments of .* were handed in by agents, and an agent decides"):
+        with pytest.raises(
+            RuleError, match=r"16 judgments of .* were submitted by agents, and an agent is the one who approves"
+        ):
             await decided(engine, "p@2")
         assert await decided(engine, "p@2", by="anna") == "approved"
 
@@ -159,7 +161,8 @@ async def test_an_agent_approves_nothing_on_one_rationale_for_different_outputs(
         comparison = await judged_comparison(engine, "human", said="said {number} of {n}")
         await judged_whole(engine, comparison, "anna")
         with pytest.raises(
-            RuleError, match=r"16 judgments of .* repeat one rationale for different outputs, and an agent decides"
+            RuleError,
+            match=r"16 judgments of .* repeat one rationale for different outputs, and an agent is the one who approves",
         ):
             await decided(engine, "p@2")
         assert await decided(engine, "p@2", by="ben") == "approved"
@@ -168,7 +171,7 @@ async def test_an_agent_approves_nothing_on_one_rationale_for_different_outputs(
 async def test_a_person_who_judged_alone_gives_a_reason_and_one_of_two_need_not(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await judged_whole(engine, await judged_comparison(engine, "human"), "anna")
-        with pytest.raises(RuleError, match="was judged by anna, who decides"):
+        with pytest.raises(RuleError, match="are by anna, who is also the one who approves"):
             await decided(engine, "p@2", by="anna")
         assert await decided(engine, "p@2", by="ben") == "approved"
 
@@ -194,7 +197,7 @@ async def test_a_bad_version_slipped_under_the_chain_is_not_what_must_be_beaten(
         await save(engine, version(1))
         await outputs(engine, "p@1", 0)
         await compared(engine, "p@1", "p@3")
-        with pytest.raises(RuleError, match="no comparison shows p@3 against the current version p@2"):
+        with pytest.raises(RuleError, match="no comparison of p@3 with the current version p@2"):
             await decided(engine, "p@3", by="anna")
 
 
@@ -220,7 +223,7 @@ async def test_a_predecessor_is_set_once(tmp_path: Path) -> None:
         await save(engine, relations=[Relation("p@2", "p@1", "follows")])
         await save(engine, relations=[Relation("p@2", "p@1", "follows")])  # the same again changes nothing
         await save(engine, minion("other", "prompt-version", content="Other.", versionNumber=1))
-        with pytest.raises(RuleError, match="it follows p@1, and that is set once"):
+        with pytest.raises(RuleError, match="it already follows p@1, which cannot change"):
             await save(engine, relations=[Relation("p@2", "other", "follows")])
 
 
@@ -232,7 +235,7 @@ async def test_a_chain_that_was_approved_apart_is_not_tied_to_another(tmp_path: 
             await outputs(engine, f"q@{number}", right)
         await compared(engine, "q@1", "q@2")
         await decided(engine, "q@2", by="anna")
-        with pytest.raises(RuleError, match="was measured already"):
+        with pytest.raises(RuleError, match="already has runs"):
             await save(engine, relations=[Relation("q@1", "p@1", "follows")])
         assert await engine.store.read(lambda db: current_version(db, "p@1")) == "p@1"
 
@@ -251,7 +254,7 @@ async def test_a_person_names_the_version_in_use_until_one_is_approved_and_an_ag
             await name_current(engine, "p@2")
         await name_current(engine.speaking(ANNA), "p@2")
         await compared(engine, "p@1", "p@3")
-        with pytest.raises(RuleError, match="against the current version p@2"):
+        with pytest.raises(RuleError, match="with the current version p@2"):
             await decided(engine, "p@3", by="anna")
         await compared(engine, "p@2", "p@3")
         assert await decided(engine, "p@3", by="anna") == "approved"

@@ -151,7 +151,7 @@ async def test_the_critical_failure_points_at_the_largest_loss_and_has_the_commo
 
 
 @pytest.mark.parametrize(
-    ("replies", "fell"), [(("good ref", "none"), ""), (("good", "none"), "word fell from 0.50 to 0.25")]
+    ("replies", "fell"), [(("good ref", "none"), ""), (("good", "none"), "word dropped from 0.50 to 0.25")]
 )
 async def test_a_criterion_is_named_where_its_mean_fell_and_none_where_only_passes_did(
     engine: Engine, replies: tuple[str, str], fell: str
@@ -165,7 +165,7 @@ async def test_a_criterion_is_named_where_its_mean_fell_and_none_where_only_pass
         )
         await bench(engine, "b", prompt_version_ref=version)
     (task,) = await tasks(engine)
-    assert ("fell from 0" in task.description, fell in task.description) == (bool(fell), True)
+    assert ("dropped from 0" in task.description, fell in task.description) == (bool(fell), True)
 
 
 async def test_a_regression_of_chosen_cases_says_that_only_these_were_run(engine: Engine) -> None:
@@ -314,13 +314,13 @@ async def test_a_case_that_fails_since_its_check_was_edited_is_named_and_is_no_r
     await save(engine, case("c0", expectedOutputs={"output": "great"}))
     run = await measured(engine, "v2", first(8, 8))
     assert (run.passed_count, run.is_regression) == (7, False)
-    assert "c0 fails since edited: no regression" in run.notes
+    assert "c0 fails after an edit, which is not a regression" in run.notes
     assert not await regressions(engine)
     await save(engine, case("c1", expectedOutputs={"output": "great"}))
     run = await measured(engine, "v3", first(4, 8))
     assert run.is_regression, "of the six cases that nobody edited some fell"
     (found_,) = await regressions(engine)
-    assert "passes fell from 6 of 7 to 2 of 7" in found_.fields.description
+    assert "passes dropped from 6 of 7 to 2 of 7" in found_.fields.description
     assert "newly failing: c1" not in found_.fields.signals
 
 
@@ -331,5 +331,5 @@ async def test_a_run_of_which_every_case_was_edited_is_compared_with_none_and_sa
     for version, wanted, compared in (("v2", "great", "job1"), ("v3", "fine", "job2"), ("v4", "good", "job3")):
         await save(engine, *(case(f"c{number}", expectedOutputs={"output": wanted}) for number in range(4)))
         run = await measured(engine, version, first(4, 4))
-        assert f"not compared with {compared}: every case that both have, or its checks, was edited" in run.notes
+        assert f"not compared with {compared}: every shared case, or its checks, was edited" in run.notes
         assert not run.is_regression

@@ -95,7 +95,7 @@ async def test_every_reader_of_the_standing_reads_the_same_run(engine: Engine) -
     assert [point.run_id for point in await read(lambda db: trend_points.history(db, "b"))] == [standing]
     for key in ("chosen", "cached"):
         assert (await summarize(engine, key)).trend is None
-        with pytest.raises(BadInputError, match="no whole run of a benchmark"):
+        with pytest.raises(BadInputError, match="not a complete run of a benchmark"):
             await accept_run(engine, (await summarize(engine, key)).run_id, by="anna")
 
 

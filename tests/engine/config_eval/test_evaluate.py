@@ -12,7 +12,7 @@ import pytest
 
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.answers.columns_beside import columns_beside
 from minions_evals_mcp.engine.answers.names import short_id
@@ -46,7 +46,7 @@ async def server() -> AsyncGenerator[Server]:
 async def judged(tmp_path: Path, server: Server) -> AsyncGenerator[Engine]:
     """An engine whose providers are all the fake server, which judges too."""
     config = config_in(tmp_path, model_url=server.url)
-    providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
+    providers = config.providers.reached("openai", ProviderAccess("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as engine:
         yield engine
 
@@ -151,7 +151,7 @@ async def test_where_a_test_only_lets_choose_the_chosen_output_passes_and_the_ot
 
 async def test_select_best_without_a_judge_is_refused_before_anything_runs(engine: Engine) -> None:
     text = "prompts: [a, b]\nproviders: [echo]\ntests: [{assert: [{type: select-best, value: best}]}]\n"
-    with pytest.raises(UnsupportedError, match="select-best needs a model"):
+    with pytest.raises(UnsupportedError, match="select-best needs a judge model"):
         await evaluated(engine, text)
     assert await all_of(engine, TestRun) == []
 
@@ -391,7 +391,7 @@ tests: [{vars: {n: [x, y]}, assert: [{type: contains, value: a}]}]
     grown = await evaluated(judged, text.replace("b']", "b', '{{n}} c']"))
     assert (await versions_of_config(judged, "p", grown.benchmark_id)).added == ("p@3",)
     await save(judged, case("c"), benchmark("b", "c"))
-    with pytest.raises(BadInputError, match="b is no config"):
+    with pytest.raises(BadInputError, match="b is not an evaluated config"):
         await versions_of_config(judged, "p", "b")
 
 

@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions, Evaluation
@@ -47,7 +47,7 @@ async def evaluated(engine: Engine, evaluation: Evaluation, **environment: str) 
 
 
 def outputs(found: Matrix) -> list[list[str | None]]:
-    """Each row's outputs; None where nothing was asked for or nothing came."""
+    """Each row's outputs; None where nothing was requested or nothing came."""
     return [[cell.output for cell in row.cells] for row in found.rows]
 
 
@@ -73,7 +73,7 @@ async def test_every_cell_prompt_and_metric_comes_out_as_the_real_promptfoo_give
     assert isinstance(results, dict)
     found = {(one["testIdx"], one["promptIdx"]): one for one in _listed(results["results"])}
     theirs = recorded("answers.jsonl")
-    assert found.keys() == {(one["test"], one["column"]) for one in theirs}, "no result where nothing was asked for"
+    assert found.keys() == {(one["test"], one["column"]) for one in theirs}, "no result where nothing was requested"
     for one in theirs:
         ours = found[one["test"], one["column"]]
         response, prompt = ours["response"], ours["prompt"]
@@ -120,7 +120,7 @@ tests:
         (2, 0, 0, "completed"), (1, 0, 0, "completed"), (2, 0, 0, "completed"), (2, 0, 0, "completed"),
     ]  # fmt: skip
     assert [row.verdict for row in matrix.rows] == ["passed", "passed", "passed", "not-asked"]
-    assert "not asked" in matrix.rows[1].cells[0].reason
+    assert "not part of this test" in matrix.rows[1].cells[0].reason
     units = {str(cell.run_id) for row in matrix.rows for cell in row.cells if cell.asked}
     assert {one.id for one in await all_of(engine, TestRun)} == units
 
@@ -258,7 +258,7 @@ async def server() -> AsyncGenerator[Server]:
 async def asked_model(tmp_path: Path, server: Server) -> AsyncGenerator[Engine]:
     """An engine whose providers are all the fake server."""
     config = config_in(tmp_path, model_url=server.url)
-    providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
+    providers = config.providers.reached("openai", ProviderAccess("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as engine:
         yield engine
 
@@ -311,8 +311,8 @@ async def test_a_conversation_is_sent_as_it_is_with_what_the_prompt_asks_of_its_
 @pytest.mark.parametrize(
     ("code", "why"),
     [
-        (TALK.replace("CONFIG", "{'toolz': []}"), "the prompt's config toolz is not carried out"),
-        ("def chat(context):\n    return [{'role': 'user', 'content': [{'type': 'image_url'}]}]\n", "no text"),
+        (TALK.replace("CONFIG", "{'toolz': []}"), "the prompt's config toolz is not supported"),
+        ("def chat(context):\n    return [{'role': 'user', 'content': [{'type': 'image_url'}]}]\n", "not text"),
         ("def chat(context):\n    return 3\n", "gave int"),
         ("def chat(context):\n    return None\n", "gave NoneType"),
         ("def chat(context):\n    return 1 / 0\n", "raised ZeroDivisionError"),
@@ -415,7 +415,10 @@ tests: [{vars: {w: file://v.py, x: y}, assert: [{type: contains, value: y}]}]
 
 @pytest.mark.parametrize("name", ["'file://p.py:chat'", "file://p.py"])
 async def test_code_that_writes_no_prompt_in_time_is_given_up(engine: Engine, name: str) -> None:
-    code = "import anyio\nasync def chat(context):\n    await anyio.sleep_forever()\nif __name__ == '__main__':\n    anyio.run(chat, 1)\n"
+    code = (
+        "import anyio\nasync def chat(context):\n    await anyio.sleep_forever()\nif __name__ == '__main__':\n"
+        "    anyio.run(chat, 1)\n"
+    )
     head = f"prompts: [{name}]\nproviders: [echo]\nevaluateOptions: {{timeoutMs: 80}}\n"
     text = head + "tests: [{assert: [{type: contains, value: x}]}]\n"
     (row,) = (await evaluated(engine, read(engine, text, p_py=code))).rows

@@ -96,7 +96,7 @@ async def test_a_chain_that_was_stopped_goes_on_with_what_is_kept(tmp_path: Path
         text = CHAIN.replace("URL", app.url)
         first = await evaluated(engine, text)
         assert first.columns[0].problem
-        assert "the output 'reason' of a test before it is not there" in first.rows[2].cells[0].reason
+        assert "the output 'reason' of an earlier test is missing" in first.rows[2].cells[0].reason
         broken.clear()
         matrix = await evaluated(engine, text)
         assert [row.cells[0].prompt for row in matrix.rows] == QUESTIONS

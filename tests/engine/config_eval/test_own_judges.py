@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import TestCase
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.results import EvalJudgment, TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
@@ -41,7 +41,7 @@ async def server() -> AsyncGenerator[Server]:
 async def engine(tmp_path: Path, server: Server) -> AsyncGenerator[Engine]:
     """An engine whose run's judge is Anthropic's; OpenAI's models are on the same server."""
     config = config_in(tmp_path, model_url=server.url)
-    providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
+    providers = config.providers.reached("openai", ProviderAccess("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as running:
         yield running
 
@@ -132,7 +132,7 @@ async def test_what_a_config_sets_reaches_the_judge_and_a_missing_key_is_named_b
     (sent,) = bodies(server)
     assert (sent["temperature"], sent.get("max_tokens") or sent.get("max_completion_tokens")) == (0.5, 77)
     assert b"secret" not in engine.config.db.read_bytes()
-    with pytest.raises(BadInputError, match="an address or a key of its own, which stand in a config"):
+    with pytest.raises(BadInputError, match=r"its own address or key\. These work only in a config"):
         await bench(engine, matrix.benchmark_id)
 
 
@@ -148,7 +148,7 @@ async def test_a_judge_without_its_key_is_refused_by_name_before_anything_runs(t
 
 async def test_no_model_of_the_runs_is_needed_where_every_assertion_has_its_own(tmp_path: Path, server: Server) -> None:
     config = config_in(tmp_path)
-    providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
+    providers = config.providers.reached("openai", ProviderAccess("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as engine:
         assert first(await run(engine, one(OWN))).passed
         with pytest.raises(UnsupportedError, match="a check needs a judge model, and none is configured"):
@@ -158,7 +158,7 @@ async def test_no_model_of_the_runs_is_needed_where_every_assertion_has_its_own(
 async def test_an_own_judge_spends_of_the_same_money(tmp_path: Path, server: Server) -> None:
     priced = "{type: llm-rubric, value: kind, provider: 'openai:gpt-5-mini'}"
     config = config_in(tmp_path)
-    providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
+    providers = config.providers.reached("openai", ProviderAccess("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as engine:
         with pytest.raises(StoppedError, match="cost cap"):
             await run(engine, one(priced), asked=EvalOptions(max_cost_usd=1e-9))
@@ -250,7 +250,7 @@ async def test_a_scoring_function_makes_the_verdict_of_all_assertions(engine: En
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("true", "must give {pass, score, reason}"),
+        ("true", "must return {pass, score, reason}"),
         ("(n, c) => { throw new Error(`bad`) }", "bad"),
         ("nothing.at", "nothing"),
     ],
@@ -272,7 +272,9 @@ async def test_outside_a_config_no_case_names_a_judge_or_words_or_scoring_code(e
         for asserted in (rubric, nested):
             with pytest.raises(InvalidRecordError, match=f"{field}: only a config that a person runs"):
                 await save(engine, case("c", assertions=[asserted]))
-    with pytest.raises(InvalidRecordError, match=r"fields\.scoring: only a config"):
+    with pytest.raises(
+        InvalidRecordError, match=r"fields\.scoring: code that replaces the assertions is allowed only in a config"
+    ):
         await save(engine, case("c", scoring={"language": "python", "code": "1"}))
 
 
@@ -319,7 +321,7 @@ async def test_code_that_judges_is_called_once_and_code_that_changed_is_another_
         assert (first(matrix).score, matrix.spent_usd) == (score, 0.25)
     assert await anyio.Path(f"{file}.log").read_text() == "xx"
     assert await judges(engine) == ["code:file://judge.py"] * 2
-    with pytest.raises(BadInputError, match="is code, or has an address"):
+    with pytest.raises(BadInputError, match="is code, or has its own address"):
         await bench(engine, matrix.benchmark_id)
 
 
@@ -327,20 +329,20 @@ async def test_code_that_judges_is_called_once_and_code_that_changed_is_another_
     ("check", "code", "reason"),
     [
         ("llm-rubric, value: x", "raise ValueError('tired')", "raised ValueError: tired"),
-        ("llm-rubric, value: x", "return {'output': 'well'}", "it holds no JSON object"),
+        ("llm-rubric, value: x", "return {'output': 'well'}", "it has no JSON object"),
         ("factuality, value: x", "return {'output': {'category': 'A'}}", "answered factuality with no text"),
-        ("g-eval, value: x", "return {'output': '{\"steps\": [1]}'}", "a step in it is no text"),
+        ("g-eval, value: x", "return {'output': '{\"steps\": [1]}'}", "a step in it is not text"),
         ("g-eval, value: x", 'return {\'output\': \'{"steps": ["a"], "score": 11}\'}', "no number from 0 to 10"),
         ("g-eval, value: x", 'return {\'output\': \'{"steps": ["a"], "score": 9}\'}', "it gives no reason"),
         ("select-best, value: x", "return {'output': '7'}", "there is no output 7"),
-        ("context-recall, value: x", "return {'output': 'yes'}", "it calls nothing [Attributed]"),
+        ("context-recall, value: x", "return {'output': 'yes'}", "it marks nothing as [Attributed]"),
         ("context-relevance", "return {'output': 'dogs'}", "it quotes nothing of the context"),
         ("context-faithfulness", "return {'output': ' '}", "it states nothing"),
         ("context-faithfulness", "return {'output': 'cats'}", "it has no verdicts"),
         (
             "context-faithfulness",
             "return {'output': 'Final verdict for each statement in order: maybe.'}",
-            "no yes and no",
+            "not yes or no",
         ),
     ],
 )

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
@@ -53,7 +53,7 @@ def reaching(folder: Path, url: str) -> EngineConfig:
     config = config_in(folder, model_url=url)
     providers = config.providers
     for account in ("openai", "replicate"):
-        providers = providers.reached(account, Access("key-of-a-service", url))
+        providers = providers.reached(account, ProviderAccess("key-of-a-service", url))
     return replace(config, providers=providers, webhooks=(f"{url}/hooks",))
 
 
@@ -178,7 +178,7 @@ async def test_a_text_in_which_no_words_are_found_scores_nothing(
         for kind in ("token", "text")
     ]
     assert [(cell.passed, cell.score) for cell in found] == [(True, 1), (None, None)]
-    assert "it tells no label" in found[1].reason
+    assert "it returned no label" in found[1].reason
 
 
 async def test_a_webhook_is_told_output_prompt_and_variables_and_its_verdict_counts(
@@ -202,9 +202,9 @@ async def test_a_webhook_is_told_output_prompt_and_variables_and_its_verdict_cou
     [
         (reply({"pass": "yes"}), "no object with a `pass`"),
         (reply({"pass": True, "score": 7}), "no number from 0 to 1"),
-        (reply(b"<html>"), "answered no JSON"),
+        (reply(b"<html>"), "did not return JSON"),
         (reply({}, status="500 Oh"), "HTTP 500"),
-        (reply({}, status="307 Go", location="http://elsewhere.example/x"), "redirects to another place"),
+        (reply({}, status="307 Go", location="http://elsewhere.example/x"), "redirects to another server"),
     ],
 )
 async def test_a_webhook_that_fails_is_no_verdict(
@@ -223,7 +223,7 @@ async def test_a_webhook_that_the_operator_did_not_allow_is_refused_before_anyth
 ) -> None:
     server, _ = services
     config = reaching(tmp_path, server.url)
-    with pytest.raises(BadInputError, match="not an address that you allowed") as refused:
+    with pytest.raises(BadInputError, match="is not allowed") as refused:
         await first(config, f"{{type: webhook, value: '{server.url}{path}'}}")
     assert f"MINIONS_EVALS_WEBHOOKS={server.url}" in refused.value.remedy
     assert server.asked == []
@@ -239,7 +239,7 @@ async def test_a_webhook_of_a_saved_case_is_held_to_the_same_addresses(
             hook: JsonValue = {"type": "webhook", "value": f"{server.url}{path}"}
             await save(engine, case(f"c{number}", assertions=[hook]), answer(f"a{number}", f"c{number}", "x"))
         await try_case(engine, "c0")
-        with pytest.raises(BadInputError, match="not an address that you allowed"):
+        with pytest.raises(BadInputError, match="is not allowed"):
             await try_case(engine, "c1")
         assert [run.fields.passed for run in await all_of(engine, TestRun)] == [True]
 
@@ -253,10 +253,10 @@ async def test_a_webhook_of_a_saved_case_is_held_to_the_same_addresses(
         ("{type: moderation, provider: 'azure:moderation:x'}", "the provider azure:moderation:x"),
         ("{type: webhook, value: 'ftp://x'}", "must be a web address"),
         ("{type: llm-rubric, value: x, provider: 'openai:moderation'}", "wanted is a model that is told what to do"),
-        ("{type: moderation}", "moderation asks openai, for which no key is set"),
+        ("{type: moderation}", "moderation needs a key for openai, and none is set"),
         (
             "{type: moderation, provider: 'replicate:moderation:x'}",
-            "moderation asks replicate, for which no key is set",
+            "moderation needs a key for replicate, and none is set",
         ),
     ],
 )

@@ -31,7 +31,8 @@ LOG: list[JsonValue] = [
     {"tool": "find_order", "arguments": {"customer": "Ben"}, "error": "no such customer"},
 ]
 SOUND: Json = {
-    "step": 2, "quote": '"customer": "Ben"', "description": "It looked for Ben.", "rootCause": "The wrong customer was asked for.",
+    "step": 2, "quote": '"customer": "Ben"', "description": "It looked for Ben.", "rootCause": "The wrong customer was asked"
+    " for.",
     "failureType": "wrong-output", "confidence": 0.99,
 }  # fmt: skip
 
@@ -79,11 +80,11 @@ CANNED: dict[str, tuple[Json, str]] = {
     "prose alone": ({"step": None, "quote": ""}, "names no step"),
     "no step at all": ({"step": ABSENT, "quote": ABSENT}, "names no step"),
     "a step that is not there": ({"step": 3}, "names step 3 of a log of 2 steps"),
-    "a quote of another step": ({"step": 1}, "does not stand in step 1"),
-    "a paraphrase": ({"quote": "the customer was Ben"}, "does not stand in step 2"),
-    "a key": ({"quote": "arguments"}, "does not stand in step 2"),
-    "no quote": ({"quote": ""}, "does not stand in step 2"),
-    "blank quote": ({"quote": "  "}, "does not stand in step 2"),
+    "a quote of another step": ({"step": 1}, "is not in step 1"),
+    "a paraphrase": ({"quote": "the customer was Ben"}, "is not in step 2"),
+    "a key": ({"quote": "arguments"}, "is not in step 2"),
+    "no quote": ({"quote": ""}, "is not in step 2"),
+    "blank quote": ({"quote": "  "}, "is not in step 2"),
     "nothing said": ({"rootCause": " ", "description": ""}, "gives no cause"),
 }  # fmt: skip
 
@@ -103,7 +104,7 @@ async def test_with_a_model_that_returns_canned_prose_no_cause_loses_its_quote(
     assert said is not None
     assert why in said.refused
     assert (said.root_cause, said.quote, said.step) == ("", "", None)
-    assert model_sentence(said) == f"anthropic:fake-judge was asked; its answer was discarded: {said.refused}"
+    assert model_sentence(said) == f"anthropic:fake-judge was asked, but its answer was discarded: {said.refused}"
 
 
 async def test_it_may_say_that_the_log_shows_no_cause(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ async def test_only_a_log_that_was_recorded_is_judged(
         ended = [units[place, 1].outcome for place in range(3)]
     assert ended == ["scored", outcome, outcome]
     reasons = [units[place, 1].reason for place in (1, 2)]
-    assert all(("nobody recorded the tool calls" in reason) is (passed is None) for reason in reasons)
+    assert all(("the tool calls of this output were not recorded" in reason) is (passed is None) for reason in reasons)
 
 
 @pytest.mark.parametrize("kind", ["trajectory:tool-used", "not-trajectory:tool-used"])

@@ -63,9 +63,7 @@ async def test_without_a_label_everything_runs_and_one_line_says_what_is_not_kno
     run = await judged_run(engine, alternating(4))
     found = await standing(engine, run)
     assert (found.state, found.labels) == ("unknown", 0)
-    assert found.in_words == (
-        "Whether the judge can be trusted on tone is not known: 0 of the 30 labels that it takes."
-    )
+    assert found.in_words == ("Whether the judge can be trusted on tone is not known: 0 of the 30 labels needed.")
     assert typed(found.next).startswith(f"`minions-evals label {run.id}")
 
 
@@ -203,7 +201,7 @@ async def test_the_successor_of_a_judge_that_a_probe_refused_needs_labels_of_its
     successor = replace(key, judge="another prompt")
     licence = await engine.store.read(lambda db: licence_of(db, criterion, successor, at=START))
     assert licence.state == "unqualified"
-    assert licence.reason.startswith("the judge before it was refused on this criterion")
+    assert licence.reason.startswith("the previous judge was refused on this criterion")
 
 
 async def test_a_failed_probe_refuses_a_judge_that_people_agree_with(engine: Engine) -> None:
@@ -246,7 +244,7 @@ async def test_what_was_drawn_once_is_not_drawn_again_until_nothing_is_left(engi
 async def test_there_is_nothing_to_label_where_no_model_judged(engine: Engine) -> None:
     await suite(engine, 2)
     await bench(engine, "b", judge="human")
-    with pytest.raises(BadInputError, match="no benchmark or benchmark-run whose outputs a model judged"):
+    with pytest.raises(BadInputError, match="not a benchmark or benchmark-run judged by a model"):
         await draw_labels(engine, "b", triggered_by="me")
 
 
@@ -299,12 +297,14 @@ async def test_a_judge_that_people_contradict_has_no_version_approved_by_an_agen
     await labelled(engine, first, truth)
     made = await compared(engine, [not one for one in truth], [True] * 60)
     assert (made.verdict, made.judge_state) == ("improved", "unqualified")
-    with pytest.raises(RuleError, match=r"were handed in by agents, and an agent decides|cannot be trusted") as refused:
+    with pytest.raises(
+        RuleError, match=r"were submitted by agents, and an agent is the one who approves|cannot be trusted"
+    ) as refused:
         await approve_prompt_version(engine, approval("agent"))
     assert "person" in refused.value.remedy
     with pytest.raises(RuleError, match="cannot be trusted") as refused:
         await approve_prompt_version(engine, approval("maria"))
-    assert typed(refused.value.remedy_text).startswith("An override reason lets it pass. `minions-evals ")
+    assert typed(refused.value.remedy_text).startswith("An override reason allows it. `minions-evals ")
     assert (await approve_prompt_version(engine, approval("maria", "Read them all."))).fields.decision == "approved"
     assert "unqualified" in {one.fields.state for one in await all_of(engine, JudgeLicence)}
 
@@ -346,12 +346,12 @@ async def test_where_people_labelled_both_sides_the_verdict_is_theirs(engine: En
     assert before.fields.verdict == "improved"
     for run in (a, b):
         await labelled(engine, run, truth)
-    with pytest.raises(RuleError, match="says improved, but its two runs say"):
+    with pytest.raises(RuleError, match="has the verdict improved, but its two runs now give"):
         await approve_prompt_version(engine, approval("maria"))
     after = await compare_runs(engine, a.id, b.id)
     assert after.id != before.id
     assert (after.fields.verdict, after.fields.corrected_labels) == ("equivalent", 120)
-    assert "the judge alone says +50, improved" in after.fields.notes
+    assert "the judge alone gives +50, improved" in after.fields.notes
     assert after.fields.score_delta == pytest.approx(0.5), "the raw figures stay beside the corrected ones"
 
 
@@ -395,11 +395,11 @@ async def test_a_promise_that_labels_do_not_certify_is_not_granted_and_says_why(
     run = await unsure_run(engine, flipped(truth, 3), unsure=100)
     none = await promise_error(engine, run.id, max_error=0.1, triggered_by="me")
     assert (none.threshold, none.queue_run_id) == (None, None)
-    assert "takes 22 labels that were drawn at random, and there are 0" in none.in_words
+    assert "22 randomly drawn labels are needed, and there are 0" in none.in_words
     drawn = await draw_labels(engine, run.id, number=60, triggered_by="me")
     await hand_in_all(engine, await get_job(engine, drawn.run_id), truth, by="anna")
     found = await promise_error(engine, run.id, max_error=0.1, triggered_by="me")
     assert found.threshold is None
-    assert "cannot be promised" in found.in_words
-    with pytest.raises(BadInputError, match="max-judge-error is 1"):
+    assert "cannot be guaranteed" in found.in_words
+    with pytest.raises(BadInputError, match="invalid max-judge-error 1"):
         await promise_error(engine, run.id, max_error=1, triggered_by="me")

@@ -65,7 +65,7 @@ async def test_a_judge_that_met_too_few_bad_outputs_is_refused_with_the_reason(e
     await labelled(engine, run, truth)
     found = await engine.store.read(lambda db: judge_standing(db, [run.id], at=START))
     assert found.state == "unqualified"
-    assert "do not show yet that it sees both good and bad outputs" in found.in_words
+    assert "do not yet show that it recognizes both good and bad outputs" in found.in_words
     assert "is 0.39 to 1.00, 0.4 is needed" in found.in_words
 
 
@@ -76,4 +76,4 @@ async def test_labels_that_neither_agree_nor_contradict_do_not_suffice(engine: E
     await labelled(engine, run, truth)
     found = await engine.store.read(lambda db: judge_standing(db, [run.id], at=START))
     assert found.state == "unqualified"
-    assert "40 labels do not suffice (kappa " in found.in_words
+    assert "40 labels are not enough (kappa " in found.in_words

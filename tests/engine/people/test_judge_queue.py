@@ -77,7 +77,7 @@ async def test_what_somebody_else_judged_first_is_refused(engine: Engine) -> Non
     job = await waiting(engine, 2)
     one, _ = await queue(engine)
     await hand_in(engine, job.id, one.digest, given(one, 1, 5), by=person("anna"))
-    with pytest.raises(ConflictError, match="judged already"):
+    with pytest.raises(ConflictError, match="already judged"):
         await hand_in(engine, job.id, one.digest, given(one, 0, 0), by=person("bob"))
 
 

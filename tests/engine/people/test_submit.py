@@ -234,9 +234,9 @@ async def refused(
     [
         ({"rationale": "  "}, RuleError, "HR4: .*criterion r/facts: a judgment needs a rationale"),
         ({"rationale": "\u200b"}, RuleError, "HR4"),
-        ({"score": 5.1}, InvalidRecordError, "r/facts: score: 5.1 lies outside 0 to 5"),
-        ({"score": -0.1}, InvalidRecordError, "r/facts: score: -0.1 lies outside 0 to 5"),
-        ({"criterionId": "r/style"}, ConflictError, "criterion r/style was not asked for"),
+        ({"score": 5.1}, InvalidRecordError, "r/facts: score: 5.1 is outside 0 to 5"),
+        ({"score": -0.1}, InvalidRecordError, "r/facts: score: -0.1 is outside 0 to 5"),
+        ({"criterionId": "r/style"}, ConflictError, "criterion r/style was not requested"),
         ({"criterionId": "r/tone"}, ConflictError, "criterion r/tone is judged twice"),
     ],
 )
@@ -275,10 +275,8 @@ async def test_a_packet_that_was_never_handed_out_or_is_anothers_is_refused(engi
     job = await waiting(engine)
     (packet,) = await packets(engine, job.id)
     other = await try_case(engine, "c0")
-    await refused(
-        engine, job, ConflictError, "handed out no judgment request", {**answered(packet, 1, 5), "digest": "0" * 32}
-    )
-    await refused(engine, other, ConflictError, "handed out no judgment request", answered(packet, 1, 5))
+    await refused(engine, job, ConflictError, "has no judgment request", {**answered(packet, 1, 5), "digest": "0" * 32})
+    await refused(engine, other, ConflictError, "has no judgment request", answered(packet, 1, 5))
     with pytest.raises(NotFoundError):
         await submit(engine, "nowhere", answered(packet, 1, 5))
 
@@ -287,10 +285,10 @@ async def test_a_packet_is_judged_once(engine: Engine) -> None:
     job = await waiting(engine, 2)
     one, two = await packets(engine, job.id)
     await submit(engine, job.id, answered(one, 1, 5))
-    await refused(engine, job, ConflictError, "judged already", answered(one, 0, 0))
-    await refused(engine, job, ConflictError, "judged already", answered(two, 1, 5), answered(one, 1, 5))
+    await refused(engine, job, ConflictError, "already judged", answered(one, 0, 0))
+    await refused(engine, job, ConflictError, "already judged", answered(two, 1, 5), answered(one, 1, 5))
     await submit(engine, job.id, answered(two, 1, 5))
-    await refused(engine, job, ConflictError, "judged already", answered(two, 1, 5))
+    await refused(engine, job, ConflictError, "already judged", answered(two, 1, 5))
 
 
 async def test_a_packet_that_comes_twice_in_one_submission_is_refused(engine: Engine) -> None:
@@ -303,14 +301,14 @@ async def test_a_case_that_was_changed_since_makes_its_packet_stale(engine: Engi
     job = await waiting(engine)
     (packet,) = await packets(engine, job.id)
     await save(engine, case("c0", rubricId="r", expectedOutputs={"output": "new"}))
-    await refused(engine, job, ConflictError, "changed since it was handed out", answered(packet, 1, 5))
+    await refused(engine, job, ConflictError, "changed since it was created", answered(packet, 1, 5))
 
 
 async def test_a_criterion_that_was_changed_since_makes_its_packet_stale(engine: Engine) -> None:
     job = await waiting(engine)
     (packet,) = await packets(engine, job.id)
     await save(engine, rubric("r", 2, **{**TWO, "tone": BRISK}))
-    await refused(engine, job, ConflictError, "changed since it was handed out", answered(packet, 1, 5))
+    await refused(engine, job, ConflictError, "changed since it was created", answered(packet, 1, 5))
 
 
 async def test_each_packet_gets_its_own_scores_even_where_the_outputs_are_the_same(engine: Engine) -> None:
@@ -396,10 +394,10 @@ async def test_a_packet_for_a_person_is_not_an_agents_to_answer_under_whatever_n
     (packet,) = await packets(engine, job.id)
     await confirm_person(engine, "Anna")
     for name in ("agent", "nobody"):
-        with pytest.raises(BadInputError, match=r"asks a person .*, and an agent speaks here") as refused:
+        with pytest.raises(BadInputError, match=r"asks a person .*, and the caller is an agent") as refused:
             await submit(engine, job.id, answered(packet, 1, 5), judged_by=name)
         assert "minions-evals people add NAME" in typed(refused.value)
-    with pytest.raises(BadInputError, match="anna is a person whom this store knows"):
+    with pytest.raises(BadInputError, match="anna is a person registered in this store"):
         await submit(engine, job.id, answered(packet, 1, 5), judged_by="anna")
     assert not await all_of(engine, EvalJudgment)
 
@@ -426,7 +424,7 @@ async def test_a_case_with_nothing_to_judge_by_waits_for_a_person_and_is_neither
     assert packet["output"] == {"output": "something"}, "the output is kept"
     assert isinstance(asked.record.fields, ApprovalRequest)
     assert asked.record.fields.payload["packet"] == packet
-    await refused(engine, job, BadInputError, "nothing to judge by", answered(packet, 1), judged_by="ada")
+    await refused(engine, job, BadInputError, "no rubric to judge by", answered(packet, 1), judged_by="ada")
 
 
 async def test_a_case_that_gets_an_expectation_has_its_waiting_output_judged_and_the_run_is_named(

@@ -64,5 +64,5 @@ async def test_vectors_of_two_lengths_cannot_be_compared() -> None:
 
 
 async def test_nothing_expected_is_nothing_to_be_like() -> None:
-    with pytest.raises(InstrumentError, match="nothing is expected"):
+    with pytest.raises(InstrumentError, match="expectedOutput is missing"):
         await judged("On Tuesday", expectedOutput=None)

@@ -146,8 +146,8 @@ async def test_a_response_scores_the_share_of_the_rules_that_hold(
 @pytest.mark.parametrize(
     ("rules", "said"),
     [
-        ({}, "no rule is given"),
-        ({"forbidden": "sorry"}, "forbidden is one text"),
+        ({}, "no rule given"),
+        ({"forbidden": "sorry"}, "forbidden must be a list"),
         ({"forbidden": ["a", " "]}, "a forbidden word is blank"),
         ({"words": (3, 2)}, "min 3 is greater than max 2"),
         ({"pattern": "("}, "rule_based: .*pattern"),

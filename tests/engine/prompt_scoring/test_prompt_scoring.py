@@ -181,7 +181,7 @@ async def test_an_evaluator_that_cannot_be_called_is_refused_before_the_model_is
         asked.append(prompt)
         return "yes"
 
-    with pytest.raises(BadInputError, match="Let it take response and test_case by name"):
+    with pytest.raises(BadInputError, match="It must accept response and test_case by name"):
         await run_test(prompt=PROMPT, test_case=plain(), llm=model, evaluator=evaluator)
     assert not asked
 
@@ -292,10 +292,10 @@ async def test_an_evaluator_that_fails_is_an_error_that_names_the_case() -> None
         (PROMPT, plain(input={"q": START}), "cannot be JSON"),  # pyright: ignore[reportArgumentType]  what YAML makes of a date
         (PROMPT, {"type": "test-case", "fields": {"name": "n"}}, "test-case: id: is missing"),
         (PROMPT, {"id": "c", "type": "test-case", "createdAt": START, "fields": {"name": "n"}}, "c: cannot be JSON"),
-        (PROMPT, minion("b", "benchmark", name="b", testCaseIds=["c"]), "what is given is no test case"),
-        (PROMPT, PROMPT, "what is given is no test case"),
-        (PROMPT, Relation("a", "b", "references"), "what is given is no test case"),
-        (plain(), plain(), "what is given is no prompt"),
+        (PROMPT, minion("b", "benchmark", name="b", testCaseIds=["c"]), "this is not a test case"),
+        (PROMPT, PROMPT, "this is not a test case"),
+        (PROMPT, Relation("a", "b", "references"), "this is not a test case"),
+        (plain(), plain(), "this is not a prompt"),
         ({"id": "p", "content": " "}, plain(), "content"),
         (PromptVersion(content="x", version_number=1), plain(), "cannot be read from PromptVersion"),
     ],

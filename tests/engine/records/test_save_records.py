@@ -69,13 +69,13 @@ REFUSED: list[tuple[str, Sequence[Record[Fields]], str]] = [
     ("a threshold that no output reaches", rubric("r", 1.1, a=says("x")), "passingThreshold: no output can reach 1.1"),
     ("a rubric without criteria", rubric("r", 0), "criteriaIds: a rubric needs at least one criterion"),
     ("weights that are all 0", rubric("r", 0, a=says("x", weight=0), b=says("y", weight=0)), "have weight 0"),
-    ("prose for a rule", rubric("r", 1, a=by_rule("Be kind and clear.")), "scoringGuide: .* must hold assertions"),
-    ("an empty guide for a rule", rubric("r", 1, a=by_rule("")), "must hold assertions"),
+    ("prose for a rule", rubric("r", 1, a=by_rule("Be kind and clear.")), "scoringGuide: .* must contain assertions"),
+    ("an empty guide for a rule", rubric("r", 1, a=by_rule("")), "must contain assertions"),
     ("a guide of unknown assertions", rubric("r", 1, a=by_rule("[{type: sounds-nice}]")), "sounds-nice"),
     ("an unknown assertion", [case("c", assertions=[{"type": "equals", "value": "x"}, {"type": "nice"}])], "nice"),
     ("an assertion that lacks its value", [case("c", assertions=[{"type": "contains"}])], r"assertions\[0\]"),
     ("a pattern that is none", [case("c", expectedOutputs={"output": "/a(/"})], "expectedOutputs.output"),
-    ("a sixth branch", [case("c", expectedOutputs=GOOD), *(branch(n) for n in range(6))], "has 5 branches already"),
+    ("a sixth branch", [case("c", expectedOutputs=GOOD), *(branch(n) for n in range(6))], "already has 5 branches"),
     ("one id twice", [case("c", expectedOutputs=GOOD), case("c", expectedOutputs=GOOD)], "id: duplicate id"),
     (
         "a result",
@@ -266,7 +266,7 @@ async def test_versions_that_follow_each_other_in_a_circle_are_refused(engine: E
     await follow(engine, (2, 1), (3, 2))
     before = await counts(engine)
     for pairs in ([(1, 3)], [(1, 1)], [(1, 2)]):
-        with pytest.raises(InvalidRecordError, match="circle"):
+        with pytest.raises(InvalidRecordError, match="cycle"):
             await follow(engine, *pairs)
     with pytest.raises(InvalidRecordError, match="no prompt-version 'v9'"):
         await follow(engine, (9, 1))
@@ -297,7 +297,7 @@ async def test_history_is_not_deleted(engine: Engine) -> None:
     (asked,) = await outbox(engine)
     before = await counts(engine)
     for ident in ("job1:1.1", "job1:1.1:failure", asked.record.id):
-        with pytest.raises(ConflictError, match="not deleted"):
+        with pytest.raises(ConflictError, match="cannot be deleted"):
             await delete_record(engine, ident)
     with pytest.raises(NotFoundError):
         await delete_record(engine, "nowhere")

@@ -40,9 +40,8 @@ async def run(engine: Engine, target: str, **request: JsonValue) -> str:
 def made(target: str, number: int, *, cached: int = 0) -> str:
     """The sentence on where the outputs of a run came from."""
     parts = [f"{number} from {target}"] * bool(number)
-    every = (
-        "; every output came from the cache: no point of the trend, and no last score" if cached and not number else ""
-    )
+    uncounted = "; every output came from the cache, so it does not count for the trend or the last score"
+    every = uncounted if cached and not number else ""
     return (
         "outputs: "
         + ", ".join([*parts, *[f"{cached} cached{'' if number else f' from {target}'}"] * bool(cached)])
@@ -122,5 +121,5 @@ async def test_an_answer_that_came_too_late_is_not_used_again_and_a_stricter_lim
 
 
 def test_trials_are_never_answered_from_the_cache() -> None:
-    with pytest.raises(ValidationError, match="leave one of them out"):
+    with pytest.raises(ValidationError, match="cannot be combined with trials"):
         RunRequest(subject_id="b", cache=True, trials=2)

@@ -422,14 +422,14 @@ async def quiet(outcome: Outcome) -> None:
 async def test_a_cost_cap_holds_for_what_the_target_itself_says_and_a_higher_one_goes_on(engine: Engine) -> None:
     await fleet(engine, 20)
     target = Priced()
-    with pytest.raises(StoppedError, match=r"cost cap of \$0.05 \(\$0.0500 spent, by what the target says"):
+    with pytest.raises(StoppedError, match=r"cost cap of \$0.05 \(\$0.0500 spent, as reported by the target"):
         await ran(engine, target, key="k", max_cost_usd=0.05)
     assert target.made == 5
-    with pytest.raises(StoppedError, match="a higher one goes on") as stopped:
+    with pytest.raises(StoppedError, match="a higher cap resumes it") as stopped:
         await ran(engine, target, key="k", max_cost_usd=0.05)
     assert typed(stopped.value.remedy_text) == (
-        "What was judged is kept: `minions-evals run-benchmark b --target own --max-cost-usd 0.1 --key k` resumes it under twice the"
-        " cost cap. Without the key all of it is made again."
+        "Progress is saved: `minions-evals run-benchmark b --target own --max-cost-usd 0.1 --key k` resumes it with twice"
+        " the cost cap. Without the key, everything is run again."
     )
     assert target.made == 5, "what was spent before counts"
     job = await ran(engine, target, key="k", max_cost_usd=1)

@@ -115,7 +115,7 @@ async def test_a_model_is_never_sent_a_bare_input_in_place_of_a_prompt_that_has_
         bench(shop.engine, "b", target=MODEL),
         estimate(shop.engine, RunRequest(subject_id="b", target=MODEL), kind="benchmark"),
     ):
-        with pytest.raises(BadInputError, match=r"test-case c names p.*a model is not sent its bare input"):
+        with pytest.raises(BadInputError, match=r"test-case c names p.*A model cannot be called without a prompt"):
             await refused
     assert shop.server.requests == 0
     assert await shop.engine.store.read(jobs.jobs) == []
@@ -128,7 +128,7 @@ async def test_a_version_that_is_named_and_unknown_is_refused_as_such_before_a_j
     await save(shop.engine, case("c", promptId="p", expectedOutputs=WANTED), answer("a", "c", "good"))
     for name, said in {
         "p@7": "Its versions are 1, 2, 3", "7": "Its versions are 1, 2, 3", "p-7": "no prompt-version with the id 'p-7'",
-        "p": "name a version as p@latest or p@NUMBER", "q@1": "no prompt or prompt-version with the id 'q'",
+        "p": "Name a version as p@latest or p@NUMBER", "q@1": "no prompt or prompt-version with the id 'q'",
     }.items():  # fmt: skip
         with pytest.raises(NotFoundError, match=said):
             await try_case(shop.engine, "c", prompt_version_ref=name)
@@ -139,9 +139,9 @@ async def test_a_number_that_two_versions_bear_or_whose_prompt_is_not_known_is_r
     await prompt(shop.engine, "p", range(1, 3))
     await save(shop.engine, minion("twin", "prompt-version", content="x", versionNumber=2, promptId="p"))
     await save(shop.engine, case("c", promptId="p"), case("d", promptId="q"), benchmark("b", "c", "d"))
-    with pytest.raises(BadInputError, match=r"p@2 is the number of 2 versions: p-2, twin"):
+    with pytest.raises(BadInputError, match=r"p@2 matches 2 versions: p-2, twin"):
         await try_case(shop.engine, "c", prompt_version_ref="2")
-    with pytest.raises(BadInputError, match=r"of which prompt is not known.*PROMPT@latest, such as p@latest"):
+    with pytest.raises(BadInputError, match=r"needs its prompt.*PROMPT@latest, such as p@latest"):
         await bench(shop.engine, "b", prompt_version_ref="latest")
 
 
@@ -159,7 +159,7 @@ async def test_a_version_by_default_hides_no_recorded_output_and_the_run_says_wh
     await save(shop.engine, answer("second", "c", "good", promptVersionRef="p-2"), answer("later", "c", "bad"))
     latest = (await judged_case(shop.engine, "c")).fields
     assert (latest.agent_run_id, latest.prompt_version) == ("second", 2)
-    with pytest.raises(BadInputError, match="agent-run first was made with p-1, not with p-2"):
+    with pytest.raises(BadInputError, match="agent-run first used p-1, not p-2"):
         await try_case(shop.engine, "c", agent_run_id="first", prompt_version_ref="p@2")
 
 

@@ -57,7 +57,7 @@ async def test_cases_are_chosen_by_tag_words_and_how_their_newest_run_ended(engi
     }
     for conditions, ids in expected.items():
         if ids is None:
-            with pytest.raises(BadInputError, match="no case of b is selected by: status=passed, tag=odd, text~c1"):
+            with pytest.raises(BadInputError, match="no case of b matches: status=passed, tag=odd, text~c1"):
                 await chosen(engine, Selection(filter=conditions))
         else:
             assert await chosen(engine, Selection(filter=conditions)) == ids
@@ -107,7 +107,7 @@ async def test_what_failed_or_was_not_scored_is_run_again_under_the_same_version
     with pytest.raises(NotFoundError):
         await chosen(engine, Selection(rerun_failed="nobody"))
     await save(engine, benchmark("other", "c1"))
-    with pytest.raises(BadInputError, match="no run of the benchmark other"):
+    with pytest.raises(BadInputError, match="not a run of the benchmark other"):
         await select_cases(engine, RunRequest(subject_id="other"), Selection(rerun_failed="first"))
 
 
@@ -177,7 +177,7 @@ async def test_a_regression_is_told_on_the_chosen_cases_and_the_next_whole_run_i
     assert partial.is_regression
     (told,) = await outbox(engine, "task")
     said = told.record.fields.model_dump()["description"]
-    assert "passes fell from 5 of 5 to 0 of 5" in said
+    assert "passes dropped from 5 of 5 to 0 of 5" in said
     assert "Only these cases were run: the first 5: 5 of 10 cases." in said
     assert first.id in said
     assert "changed since: the recorded outputs: a/c0 → new/c0 and more" in said, (
@@ -186,7 +186,7 @@ async def test_a_regression_is_told_on_the_chosen_cases_and_the_next_whole_run_i
     again = await benchmark_run(engine, await bench(engine, "b"))
     assert again.is_regression
     assert (
-        "passes fell from 10 of 10 to 2 of 10"
+        "passes dropped from 10 of 10 to 2 of 10"
         in (await outbox(engine, "task"))[-1].record.fields.model_dump()["description"]
     )
 

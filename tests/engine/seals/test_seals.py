@@ -109,7 +109,7 @@ async def test_a_comparison_on_sealed_cases_gives_its_figures_to_nobody_who_call
     async with opened(config_in(tmp_path)) as engine:
         await versions(engine, [False] * CASES, [True] * CASES)
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
-        with pytest.raises(SealedError, match="only the verdict"):
+        with pytest.raises(SealedError, match="returns only its verdict"):
             await compare_prompt_versions(engine, asked())
 
 
@@ -138,7 +138,7 @@ async def test_open_cases_that_ask_the_same_are_named_when_a_benchmark_is_sealed
         )
         made = await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
     assert made.open_copies == ["twin"]
-    assert "stand in open cases, too, which show them: twin" in made.in_words
+    assert "Open cases have the same inputs and reveal them: twin" in made.in_words
 
 
 async def test_no_door_of_the_engine_edits_or_hides_what_is_sealed(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ async def test_a_sealed_case_that_comes_in_again_is_left_as_it_is_and_not_compar
         await save(engine, case("c1", expectedOutputs={"output": "x"}), benchmark("b", "c1"))
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
         again = Arrival(case("c1", expectedOutputs={"output": "x"}, inputs=inputs))
-        left = "1 sealed record stays as before. The new content was not compared with it"
+        left = "1 sealed record is unchanged. The new content was not compared with it"
         assert await save_records(engine, [again]) == Saved(0, 0, 0, (left,))
         with pytest.raises(SealedError, match="test-case c1 belongs to the sealed benchmark b and is not edited"):
             await save_records(engine.speaking(REMOTE_AGENT), [again])
@@ -307,13 +307,13 @@ async def test_what_another_benchmark_would_show_or_a_person_must_judge_is_not_s
     async with opened(config_in(tmp_path)) as engine:
         await versions(engine, [True] * CASES)
         await save(engine, benchmark("other", "c1"), case("bare"), benchmark("by-people", "bare"))
-        with pytest.raises(BadInputError, match="the benchmark other has c1"):
+        with pytest.raises(BadInputError, match="the benchmark other also has c1"):
             await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
         with pytest.raises(BadInputError, match="judged by a person"):
             await seal_benchmark(engine, SealAsked(benchmark_id="by-people"), by="agent")
         await delete_record(engine, "other")
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
-        with pytest.raises(ConflictError, match="sealed already"):
+        with pytest.raises(ConflictError, match="already sealed"):
             await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
 
 
@@ -365,7 +365,7 @@ async def test_encrypted_cases_are_compared_as_before(tmp_path: Path) -> None:
 
 
 async def test_a_key_that_is_none_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="MINIONS_EVALS_SEAL_KEY is no key"):
+    with pytest.raises(BadInputError, match="MINIONS_EVALS_SEAL_KEY is not a key"):
         async with opened(replace(config_in(tmp_path), seal_key="secret")):
             pass
 

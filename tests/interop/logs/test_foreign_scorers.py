@@ -127,7 +127,7 @@ OTHERS: dict[str, tuple[str, Any, Any]] = {
     "openai-evals-items": ("items.jsonl", [ITEM], ("exact", False)),
     "mlflow": ("m.jsonl", [TRACE], ("value", "no")),
 }  # fmt: skip
-"""Of formats whose scorers are not carried out here: a file in which outputs are right, and what says that they are wrong."""
+"""Of formats whose scorers are not supported here: a file in which outputs are right, and what says that they are wrong."""
 
 
 @pytest.mark.parametrize("name", OTHERS)

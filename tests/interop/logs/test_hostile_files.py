@@ -287,7 +287,7 @@ def test_the_command_says_file_format_and_remedy_and_ends_with_2(tmp_path: Path)
         assert (ended.code, ended.out) == (2, "")
         assert file in ended.err
         assert f"It was read as {named(name).title}" in ended.err
-        assert "Nothing of it was kept" in ended.err
+        assert "Nothing was imported" in ended.err
     assert at.run("export").out == ""
 
 
@@ -301,7 +301,7 @@ def test_a_great_document_that_looks_like_nothing_is_refused_before_it_is_read(t
     with (path := tmp_path / "x.json").open("wb") as file:
         file.write(b'{"what": [')
         file.truncate(LONGEST + 1)
-    with pytest.raises(BadInputError, match="looks like no format that is read"):
+    with pytest.raises(BadInputError, match="is not recognized"):
         format_of(path, None)
     assert format_of(path, "suite") is None
     path.write_bytes(b'{"minions": [')

@@ -131,7 +131,7 @@ def test_scoring_code_is_given_every_result_with_its_assertion_and_what_models_u
     ("value", "wanted"),
     [
         ({"pass": True, "score": 0.5, "reason": "r"}, (True, 0.5, "r")),
-        ({"pass": False, "score": 4, "reason": "", "more": 1}, (False, 1.0, "no reason is given")),
+        ({"pass": False, "score": 4, "reason": "", "more": 1}, (False, 1.0, "no reason given")),
         ({"pass": True, "score": -1, "reason": "r"}, (True, 0.0, "r")),
     ],
 )
@@ -151,7 +151,7 @@ def test_the_verdict_of_the_code_counts_within_0_and_1(value: JsonValue, wanted:
 def test_anything_else_is_no_verdict(value: JsonValue) -> None:
     found = rescored(Aggregate(passed=True, score=1, results=()), Ran(value))
     assert isinstance(found, Unchecked)
-    assert "the code must give " in found.reason
+    assert "the code must return " in found.reason
 
 
 def test_metrics_that_the_code_gives_stand_in_place_of_the_assertions_with_their_weights() -> None:

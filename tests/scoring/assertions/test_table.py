@@ -17,7 +17,16 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.scoring import assertions
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
-from minions_evals_mcp.scoring.assertions.table import HOMES, NAMES, SCORER_VERSION, check, check_all, needs, vet
+from minions_evals_mcp.scoring.assertions.table import (
+    HOMES,
+    NAMES,
+    NAMES_ELSEWHERE,
+    SCORER_VERSION,
+    check,
+    check_all,
+    needs,
+    vet,
+)
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
     Checked,
@@ -112,7 +121,7 @@ def test_a_type_that_chooses_among_outputs_is_refused_with_where_it_belongs(kind
 def test_an_unknown_type_is_refused_by_name_with_what_is_known(unknown: str) -> None:
     with pytest.raises(UnsupportedError) as refusal:
         vet(Assertion(type=unknown), at="suite.yaml:3")
-    assert str(refusal.value).startswith(f"suite.yaml:3: the assertion type {unknown!r} is not known")
+    assert str(refusal.value).startswith(f"suite.yaml:3: unknown assertion type {unknown!r}")
     assert ", ".join(NAMES) in refusal.value.remedy
     with pytest.raises(UnsupportedError):
         check(Assertion(type=unknown), SUBJECT)
@@ -121,15 +130,29 @@ def test_an_unknown_type_is_refused_by_name_with_what_is_known(unknown: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("contain", "contains"), ("is_json", "is-json"), ("not-regexp", "not-regex")]
+    ("typed", "meant"),
+    [
+        ("contain", "contains"),
+        ("is_json", "is-json"),
+        ("not-regexp", "not-regex"),
+        ("exact_match", "equals"),
+        ("not-exact-match", "not-equals"),
+        ("GEval", "g-eval"),
+        ("LLMJudge", "llm-rubric"),
+    ],
 )
 def test_a_near_miss_is_answered_with_what_was_meant(typed: str, meant: str) -> None:
     with pytest.raises(UnsupportedError, match=f"did you mean '{meant}'"):
         vet(Assertion(type=typed))
 
 
+def test_names_of_other_tools_are_none_of_ours_and_lead_to_ours() -> None:
+    assert not NAMES_ELSEWHERE.keys() & set(NAMES)
+    assert set(NAMES_ELSEWHERE.values()) <= set(NAMES)
+
+
 def test_a_name_like_no_other_gets_no_hint() -> None:
-    with pytest.raises(UnsupportedError, match="'xyzzy' is not known\\. Known are"):
+    with pytest.raises(UnsupportedError, match="unknown assertion type 'xyzzy'\\. Known are"):
         vet(Assertion(type="xyzzy"))
 
 
@@ -179,7 +202,7 @@ def test_no_assertions_pass_with_score_1_whatever_the_threshold() -> None:
 
 def test_one_check_that_cannot_be_carried_out_leaves_the_whole_undone() -> None:
     latency = Assertion(type="latency", threshold=5)
-    assert check_all([YES, latency, NO], Subject("a")) == Unchecked("latency", "the latency of the output is not known")
+    assert check_all([YES, latency, NO], Subject("a")) == Unchecked("latency", "the latency of the output is unknown")
 
 
 def test_evidence_reaches_every_check() -> None:

@@ -284,7 +284,7 @@ def test_among_agents_a_long_run_names_no_step_for_what_stands_out_is_seldom_the
     assert finding is not None
     assert finding.said.startswith("step 1 `Searcher` did not give what it was asked for, and was asked again later")
     said = classify(run).root_cause
-    assert said.startswith("No step can be named (in long relays among agents a request made again is where")
+    assert said.startswith("No step can be named (in long exchanges among agents, a repeated request is")
     assert cause_key("wrong-output", said, (), ()) == cause_key("wrong-output", said.partition("; ")[2], (), ())
 
 
@@ -294,7 +294,7 @@ def test_in_a_talk_with_a_user_no_step_is_named_and_a_hand_over_is_no_timeout() 
     assert classify(alone).root_cause.startswith("step 2 `cancel`")
     talk = replace(alone, inputs={"q": "Cancel W-7.", "conversation": ["Cancel W-7.", "Yes."]}, is_talk=True)
     said = classify(talk).root_cause
-    assert said.startswith("No step can be named (in talks with a user")
+    assert said.startswith("No step can be named (in conversations with a user")
     assert not tells_cause(said.partition("; ")[2])
     heard = replace(talk, inputs={"q": "Cancel an order.", "conversation": ["W-9, please.", "mia@mail.org"]})
     assert most_likely(heard, ()) is None, "what the user said later is known, too"

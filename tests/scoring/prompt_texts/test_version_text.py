@@ -133,11 +133,11 @@ def test_a_missing_variable_is_an_error_that_names_it_and_what_is_given(name: st
     said = refusal("line one\n{{" + name + "}}", **{other: "x"})
     assert repr(name) in said
     assert "line 2" in said
-    assert f"Given are: {other}." in said
+    assert f"Given: {other}." in said
 
 
 def test_a_missing_variable_with_none_given_says_so() -> None:
-    assert "Given are: none." in refusal("{{name}}")
+    assert "Given: none." in refusal("{{name}}")
     assert "'missing'" in refusal("{{#each missing}}x{{/each}}")
     assert "''" in refusal("{{}}")
 
@@ -149,7 +149,7 @@ def test_a_missing_variable_inside_a_block_is_named_with_its_own_line() -> None:
 
 @pytest.mark.parametrize("value", ["text", 5, None, {"a": 1}, True])
 def test_an_each_over_what_is_no_list_is_refused(value: JsonValue) -> None:
-    assert "repeats over 'xs' (line 2), which is no list" in refusal("\n{{#each xs}}x{{/each}}", xs=value)
+    assert "repeats over 'xs' (line 2), which is not a list" in refusal("\n{{#each xs}}x{{/each}}", xs=value)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_an_each_over_what_is_no_list_is_refused(value: JsonValue) -> None:
         ("\n\n{{#if a}}x", "{{#if}} in line 3 is never closed"),
         ("{{#if a}}\n{{#each b}}x{{/each}}", "{{#if}} in line 1 is never closed"),
         ("{{#if a}}\n{{#each b}}x", "{{#each}} in line 2 is never closed"),
-        ("x\n{{/if}}", "{{/if}} in line 2 closes nothing"),
-        ("{{#if a}}\n{{/each}}", "{{/each}} in line 2 closes nothing"),
+        ("x\n{{/if}}", "{{/if}} in line 2 has no opening tag"),
+        ("{{#if a}}\n{{/each}}", "{{/each}} in line 2 has no opening tag"),
         ("{{#unless a}}x{{/unless}}", "{{#unless}} in line 1 is unknown"),
         ("{{#if}}x{{/if}}", "{{#if}} in line 1 is unknown"),
         ("{{#if a}}{{#each}}{{/each}}{{/if}}", "{{#each}} in line 1 is unknown"),

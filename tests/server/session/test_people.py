@@ -74,12 +74,14 @@ async def test_what_waits_for_a_person_says_so_to_the_agent_and_is_not_its_own_t
         await host.call("save_records", records=_of_people(1))
         left = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
         assert (left["state"], left["waiting"]) == ("awaiting-judgments", 1)
-        assert str(left["instructions"]).startswith("What waitsFor a person is judged by a person, not by you")
+        assert str(left["instructions"]).startswith(
+            "Items that waitsFor a person must be judged by a person, not by you"
+        )
         assert "No model judges" not in str(left["instructions"]), "a person was asked for"
         (packet,) = rows(left, "packets")
         assert packet["waitsFor"] == "a person"
         (said,) = cast("list[str]", left["next"])
-        assert said.startswith("once a person has judged: get_run {")
+        assert said.startswith("after a person has judged: get_run {")
         handed_in = {
             "digest": packet["digest"],
             "judgments": [{"criterionId": "r/tone", "score": 4, "rationale": "kind"}],
@@ -101,8 +103,8 @@ async def test_what_waits_for_want_of_a_model_says_which_setting_would_be_one(tm
         await host.call("save_records", records=read_by_people(1))
         left = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
         said = str(left["instructions"])
-        assert "neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set, nor MINIONS_EVALS_JUDGE_MODEL" in said
-        assert "yours to judge, under your own name" in said
+        assert "this server has no ANTHROPIC_API_KEY, OPENAI_API_KEY or MINIONS_EVALS_JUDGE_MODEL" in said
+        assert "Judge these requests yourself, under your own name" in said
         assert "YOUR-ID" in str(left["next"]), "without a model the caller judges"
 
 
@@ -192,7 +194,7 @@ async def test_an_answer_that_does_not_fit_the_form_keeps_nothing(tmp_path: Path
     async with hosted_with(tmp_path, era, lambda _: worse) as (host, _):
         await host.call("save_records", records=read_by_people(1))
         said = await host.refused("run_test_case", testCaseId="c0", judge="human", waitSeconds=50, idempotencyKey="k")
-        assert said.startswith("bad-input: what the person said does not fit the form")
+        assert said.startswith("bad-input: the person's answer does not fit the form")
         assert (await host.call("get_run", runId="k"))["waiting"] == 1
 
 

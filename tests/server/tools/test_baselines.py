@@ -94,7 +94,7 @@ async def test_nobody_is_asked_where_no_score_would_settle_it(tmp_path: Path, er
 async def test_a_missing_output_is_told_with_the_call_that_records_it_and_the_key_goes_on(host: Host) -> None:
     case, output, benchmark = suite(1, bad=0)
     left = await _waiting(host, [case, benchmark])
-    assert "no target to make one" in str(left["reason"])
+    assert "no target to generate one" in str(left["reason"])
     recording, resuming = cast("list[JsonValue]", left["next"])
     assert rows(_called(recording), "records")[0]["type"] == "agent-run"
     await host.call("save_records", records=[output])

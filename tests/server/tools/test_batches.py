@@ -28,7 +28,7 @@ async def test_a_batch_of_strangers_or_of_a_rejudged_run_is_refused(host: Host) 
     await host.call("save_records", records=suite(2))
     assert "no test case of the benchmark" in await host.refused("run_benchmark", benchmarkId="b", testCaseIds=["c9"])
     assert "named twice" in await host.refused("run_benchmark", benchmarkId="b", testCaseIds=["c1", "c1"])
-    assert "goes without" in await host.refused(
+    assert "cannot be combined with" in await host.refused(
         "run_benchmark", benchmarkId="b", testCaseIds=["c1"], rejudgeRunId="job1"
     )
 
@@ -67,7 +67,7 @@ async def test_two_stored_runs_are_compared_as_they_are(tmp_path: Path) -> None:
         assert "improved; p@2 scores 1, p@1 0 on 8 cases" in str(made["summary"])
         assert part(made, "comparison")["runA"] == before
         (said,) = cast("list[str]", made["next"])
-        assert said.startswith("you cannot approve p@2 on this: HR2: p@2 is the current version of its prompt already")
+        assert said.startswith("p@2 cannot be approved on this: HR2: p@2 is already the current version of its prompt")
         assert "characters)" not in said, "what follows is not cut"
         same = await host.call("compare_prompt_versions", runIds=[before, after])
         assert part(same, "comparison")["comparisonId"] == part(made, "comparison")["comparisonId"]
@@ -94,7 +94,7 @@ async def test_a_regressed_comparison_names_the_calls_that_tell_why(tmp_path: Pa
 async def test_a_comparison_names_versions_or_runs_and_not_both(host: Host) -> None:
     for arguments, why in (
         ({"benchmarkId": "b", "versionA": "p@1"}, "give benchmarkId, versionA and versionB, or runIds"),
-        ({"runIds": ["x", "y"], "benchmarkId": "b"}, "runIds: it goes without"),
+        ({"runIds": ["x", "y"], "benchmarkId": "b"}, "runIds: cannot be combined with"),
         ({"runIds": ["x", "x"]}, "name two runs"),
         ({"benchmarkId": "b", "versionA": "p", "versionB": "p"}, "name two versions"),
     ):

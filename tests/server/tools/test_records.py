@@ -53,7 +53,7 @@ async def test_two_editors_of_one_record_do_not_overwrite_each_other(host: Host)
     assert (await host.call("save_records", records=[mine], merge=True))["changed"] == 1
     assert (await host.call("save_records", records=[mine], merge=True))["unchanged"] == 1, "sent twice"
     said = await host.refused("save_records", records=[theirs], merge=True)
-    assert said.startswith(f"conflict: test-case c0 was changed since {seen}")
+    assert said.startswith(f"conflict: test-case c0 has changed since you read it at {seen}")
     assert 'Next: get_record {"id": "c0"}' in said
     now = part(await host.call("get_record", id="c0"), "record")["updatedAt"]
     again = {**theirs, "updatedAt": now}
@@ -188,7 +188,7 @@ async def test_a_failure_is_resolved_and_nothing_else_of_it_is_written(host: Hos
     assert fields["resolutionNotes"] == "the prompt was fixed"
     assert fields["resolvedAt"]
     other = {"id": ident, "type": "eval-failure", "fields": {"resolutionNotes": "x", "severity": "minor"}}
-    assert "only its resolution" in await host.refused("save_records", records=[other])
+    assert "only the resolution of an eval-failure" in await host.refused("save_records", records=[other])
     assert "not-found" in await host.refused("save_records", records=[{**resolution, "id": "nowhere"}])
 
 
@@ -198,7 +198,7 @@ async def test_results_can_be_neither_saved_nor_deleted(host: Host) -> None:
     ident = rows(run, "testRuns")[0]["id"]
     made: Json = {"id": "forged", "type": "test-run", "fields": {}}
     assert "invalid-record" in await host.refused("save_records", records=[made])
-    assert "history is not deleted" in await host.refused("delete_record", id=ident)
+    assert "results cannot be deleted" in await host.refused("delete_record", id=ident)
 
 
 async def test_a_hidden_record_leaves_the_lists_and_comes_back_when_saved(host: Host) -> None:
@@ -332,7 +332,7 @@ async def test_a_table_and_a_run_have_score_cards_that_compare(host: Host) -> No
     await host.call("save_records", records=suite(4, bad=1))
     run = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     assert part(await host.call("score_outputs", runId=run["runId"]), "card")["score"] == 0.75
-    assert "no column 'nope'" in await host.refused("score_outputs", table=[{"ok": True}], columns=["nope"])
+    assert "unknown column 'nope'" in await host.refused("score_outputs", table=[{"ok": True}], columns=["nope"])
 
 
 async def test_what_came_of_a_message_is_read_under_its_id_and_all_are_listed_newest_first(host: Host) -> None:
@@ -349,8 +349,9 @@ async def test_what_came_of_a_message_is_read_under_its_id_and_all_are_listed_ne
     assert "nextCursor" not in rest
     assert "not-found" in await host.refused("get_record", id="m9")
     early = await host.call("send_message", type="run-benchmark", payload={"benchmarkId": "nope"})
-    assert "No benchmark with the id 'nope'. It is refused unless that is there when its turn comes." in str(
-        early["summary"]
+    assert (
+        "No benchmark with the id 'nope'. The agent refuses it unless that exists when it handles the message."
+        in str(early["summary"])
     )
 
 
@@ -426,7 +427,7 @@ async def test_a_sealed_case_is_not_edited_and_no_conflict_is_made_up(host: Host
     records = suite(2)
     part(cast("Json", records[-1]), "fields")["sealed"] = True
     saved = await host.call("save_records", records=records)
-    assert "2 cases sealed in b; too few to decide any comparison, which takes at least 7" in str(saved["summary"])
+    assert "2 cases sealed in b; too few to decide any comparison (at least 7 are needed)" in str(saved["summary"])
     edit: Json = {"id": "c0", "type": "test-case", "fields": {"expectedOutputs": {"output": "x"}}}
     said = await host.refused("save_records", records=[edit], merge=True)
     assert said.startswith("sealed: test-case c0 belongs to the sealed benchmark b and is not edited.")
@@ -446,7 +447,7 @@ async def test_what_an_assistant_gets_wrong_is_told_with_what_it_is(host: Host) 
     assert "inputs: unknown key" in said
     done = await host.call("run_test_case", testCaseId="c1", waitSeconds=50)
     assert "completed; 1 of 1 passed" in str(done["summary"])
-    assert "there was nothing to cancel" in str((await host.call("cancel_run", runId=done["runId"]))["summary"])
+    assert "nothing to cancel" in str((await host.call("cancel_run", runId=done["runId"]))["summary"])
 
 
 async def test_a_card_is_made_by_code_of_the_callers_own_which_reaches_nothing(host: Host) -> None:

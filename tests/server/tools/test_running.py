@@ -289,7 +289,7 @@ async def test_a_dry_run_counts_a_models_grades_the_targets_calls_and_what_is_mi
         live = part(asked, "estimate")
         assert (live["missing"], live["modelCalls"], live["targetCalls"]) == (0, 4, 1)
         assert 0 < cast("float", live["targetCostUsd"]) < 1
-        assert "at most 1 calls to make outputs" in str(asked["summary"])
+        assert "at most 1 calls to generate outputs" in str(asked["summary"])
         fresh = part(await host.call("run_benchmark", **{**once, "recorded": False, "target": TARGET}), "estimate")
         assert (fresh["missing"], fresh["modelCalls"], fresh["targetCalls"]) == (0, 4, 2)
         assert server.requests == 0
@@ -361,7 +361,7 @@ async def test_a_comparison_that_the_outputs_own_maker_judged_proves_nothing_for
     assert (done["winner"], done["verdict"]) == ("p@3", "improved")
     said = await host.refused("approve_prompt_version", promptVersionRef="p@3", decidedBy="ide")
     assert said.startswith("hard-rule: HR2")
-    assert "were judged by whoever produced them" in said
+    assert "were judged by their producer" in said
 
 
 async def test_a_packet_too_large_for_an_answer_is_said_to_be_cut_and_is_read_in_parts(host: Host) -> None:
@@ -461,7 +461,9 @@ async def test_another_judge_looks_at_stored_outputs(host: Host) -> None:
     )
     assert again["state"] == "completed"
     assert again["runId"] != first["runId"]
-    assert "is of the benchmark b" in await host.refused("run_benchmark", benchmarkId="c", rejudgeRunId=first["runId"])
+    assert "belongs to the benchmark b" in await host.refused(
+        "run_benchmark", benchmarkId="c", rejudgeRunId=first["runId"]
+    )
 
 
 # A/B tests

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.embedding.embedder import Vector
@@ -53,9 +53,9 @@ async def laboratory(
     """An engine whose providers stand at those servers (Gemini at OpenAI's), with an embedder that counts words."""
     providers = ProviderSettings(
         access={
-            "anthropic": Access("key", (anthropic or openai).url),
-            "openai": Access("key", f"{openai.url}/v1"),
-            "gemini": Access("key", f"{openai.url}/v1"),
+            "anthropic": ProviderAccess("key", (anthropic or openai).url),
+            "openai": ProviderAccess("key", f"{openai.url}/v1"),
+            "gemini": ProviderAccess("key", f"{openai.url}/v1"),
         },
         attempts=attempts,
         retry_base_s=0.001,

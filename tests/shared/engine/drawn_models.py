@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field
 
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings
 from minions_evals_mcp.models.replies import Completion, FaultKind, Reply, TokenUsage
@@ -50,7 +50,7 @@ class Scripted(Models):
     """Clients of which each is the same lot."""
 
     def __init__(self, drawn: Drawn) -> None:
-        super().__init__(ProviderSettings(access={"openai": Access("key", None)}))
+        super().__init__(ProviderSettings(access={"openai": ProviderAccess("key", None)}))
         self.drawn = drawn
 
     def client(self, ref: ModelRef) -> ModelClient:

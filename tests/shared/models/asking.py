@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import anyio
 
-from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.registry import ModelRef, Models, Provider, ProviderSettings
 from minions_evals_mcp.models.replies import Reply
@@ -24,9 +24,9 @@ def provider_settings(url: str, settings: ProviderSettings = QUICK, *, key: str 
     return replace(
         settings,
         access={
-            "anthropic": Access(key, url),
-            "openai": Access(key, f"{url}/v1"),
-            "gemini": Access(key, f"{url}/v1"),
+            "anthropic": ProviderAccess(key, url),
+            "openai": ProviderAccess(key, f"{url}/v1"),
+            "gemini": ProviderAccess(key, f"{url}/v1"),
         },
     )
 

@@ -24,6 +24,8 @@ VERSIONS = 6
 NEAREST = 3
 METRICS = 4
 """So many means stand at the head of a column."""
+CHECKS = 60
+"""So many checks can be chosen from."""
 MOST = 12
 """So many columns stand beside each other at most."""
 
@@ -73,6 +75,8 @@ class MatrixPage:
     """The column that scored most."""
     contenders: tuple[MatrixColumn, ...]
     """Of the nearest to the best, at most three, those over which chance can explain its lead."""
+    checks: tuple[tuple[str, int], ...] = ()
+    """The checks that failed under one of the columns, each with the number of its cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,8 @@ class MatrixFilter:
     """The run that the cells of the others are compared with."""
     sort: str = ""
     """The run by whose scores the cases are sorted, the lowest first."""
+    check: str = ""
+    """The name of a check that failed somewhere."""
 
 
 async def read_matrix_page(engine: Engine, ident: str, filters: MatrixFilter, *, skip: int, limit: int) -> MatrixPage:
@@ -113,7 +119,7 @@ def _page(db: Db, *, ident: str, filters: MatrixFilter, skip: int, limit: int) -
     labelled = [pair for pair in labelled if pair[0] not in filters.hidden] or labelled
     chosen = [run for run, _ in labelled]
     cases, total = matrix_cells.matrix_cases(
-        db, chosen, only=filters.only, text=filters.text, sort=filters.sort, skip=skip, limit=limit
+        db, chosen, only=filters.only, text=filters.text, sort=filters.sort, check=filters.check, skip=skip, limit=limit
     )
     cells = matrix_cells.matrix_cells(db, chosen, [case.case_id for case in cases])
     columns = _columns(db, chosen, [label for _, label in labelled])
@@ -129,6 +135,7 @@ def _page(db: Db, *, ident: str, filters: MatrixFilter, skip: int, limit: int) -
         total=total,
         best=by_score[0] if by_score else None,
         contenders=_contenders(db, by_score),
+        checks=tuple(matrix_cells.failed_checks(db, chosen, limit=CHECKS)),
     )
 
 

@@ -20,9 +20,10 @@ Buy = Literal["user-seeds", "repeats", "not-known"]
 
 
 class VarianceSplit(Value):
-    """The variance between trials of a case, in shares (0 to 1), over so many cases with so many user seeds and repeats of each.
+    """The shares (0 to 1) of the agent and of the user in the variance between trials of a case.
 
-    `buy` says what more conversations should be: other user seeds, or repeats of the same, which gain as much where users do not
+    `cases` is how many cases it rests on, `seeds` and `repeats` how many user seeds a case has and how often each was repeated, on
+    average. `buy` says what more conversations should be: other user seeds, or repeats of the same, which gain as much where users do not
     differ. The errors are standard errors of the pass rate that are due to trials: now, with twice the seeds, twice the repeats.
     """
 
@@ -43,21 +44,25 @@ class VarianceSplit(Value):
         interval = self.user_interval
         bounds = "" if interval is None else f" (95 %: {100 * interval[0]:.0f}–{100 * interval[1]:.0f} %)"
         return (
-            f"variance between trials: {100 * self.agent_share:.0f} % the agent's, {100 * self.user_share:.0f} % the user's{bounds},"
+            f"variance between trials: {100 * self.agent_share:.0f} % the agent's, {100 * self.user_share:.0f} % the"
+            f" user's{bounds},"
             f" over {self.cases} cases with {self.seeds:.3g} user seeds, each {self.repeats:.3g} times. {self._advice()}"
         )
 
     def _advice(self) -> str:
         points = (100 * error for error in (self.error, self.error_by_seeds, self.error_by_repeats))
         now, seeds, repeats = (f"{error:.1f}" for error in points)
-        gains = f"The pass rate's error by trials is {now} points; twice the user seeds make it {seeds}, twice the repeats {repeats}."
+        gains = (
+            f"The pass rate's error by trials is {now} points; twice the user seeds make it {seeds}, twice the repeats"
+            f" {repeats}."
+        )
         match self.buy:
             case "user-seeds":
-                return f"{gains} Buy more user seeds."
+                return f"{gains} Use more user seeds."
             case "repeats":
-                return f"{gains} Buy more repeats: users hardly differ."
+                return f"{gains} Use more repeats: users hardly differ."
             case "not-known":
-                return f"{gains} Which of the two to buy more of is not known: more cases would say it."
+                return f"{gains} More cases are needed to know which of the two helps more."
 
 
 def read_variance_split(db: Db, job_id: str) -> VarianceSplit | None:

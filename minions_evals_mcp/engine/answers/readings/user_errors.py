@@ -37,12 +37,12 @@ class UserErrors(Value):
         low, high = (100 * end for end in self.interval)
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.kinds.items(), key=lambda kind: -kind[1]))
         said = (
-            f"user errors: the player of the user spoiled {self.spoiled} of {self.conversations} conversations"
+            f"user errors: the simulated user spoiled {self.spoiled} of {self.conversations} conversations"
             f" ({100 * self.rate:.1f} %, 95 %: {low:.1f}–{high:.1f} %){f': {kinds}' if kinds else ''}. They have no verdict."
         )
         if self.overruled:
             said += f" People overruled the user check in {self.overruled} of them."
-        return said + (f" The run {self.judged_run_id} judges by people's words." if self.judged_run_id else "")
+        return said + (f" The run {self.judged_run_id} uses people's labels." if self.judged_run_id else "")
 
 
 def read_user_errors(db: Db, job_id: str) -> UserErrors | None:

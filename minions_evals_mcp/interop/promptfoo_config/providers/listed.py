@@ -63,7 +63,7 @@ class ListedProvider:
 
 
 def read_providers(node: Node, refusals: Refusals) -> list[ListedProvider]:
-    """The providers in order; one that is not carried out is refused, and left out."""
+    """The providers in order; one that is not supported is refused, and left out."""
     return list(_several(node, refusals))
 
 

@@ -1,4 +1,4 @@
-"""The parts of a config that are not carried out: all of it by name, before anything runs; what does no harm is noted."""
+"""The parts of a config that are not supported: all of it by name, before anything runs; what does no harm is noted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTHING: Mapping[str, str] = {}
 
 
 class Refusals:
-    """Gathers what is not carried out, in the order in which it was met."""
+    """Gathers what is not supported, in the order in which it was met."""
 
     def __init__(self, *, trust_code: bool = False) -> None:
         self.trust_code = trust_code
@@ -43,13 +43,13 @@ class Refusals:
         return len(self._found)
 
     def add(self, node: Node, what: str = "") -> None:
-        """The value is not carried out; `what` says more than its name."""
+        """The value is not supported; `what` says more than its name."""
         reason = what.removesuffix(".")
         self._found[f"{node.at}: {node.name}{f': {reason}' if reason else ''}"] = None
 
     def add_ungraded(self, node: Node, kind: str) -> None:
         """A model would have to decide the check, and there is none."""
-        self._ungraded[f"{node.at}: {kind}: no model is there to grade it"] = None
+        self._ungraded[f"{node.at}: {kind}: no judge model"] = None
 
     def known(
         self,
@@ -73,7 +73,7 @@ class Refusals:
         return wanted
 
     def strange(self, node: Node, *, wanted: Iterable[str], there: Collection[str] | None) -> None:
-        """Refuses the key that is not carried out, or notes that promptfoo does not read it either."""
+        """Refuses the key that is not supported, or notes that promptfoo does not read it either."""
         near = get_close_matches(str(node.steps[-1]), wanted, 1, NEAR)
         if there is None or str(node.steps[-1]) in there:
             self.add(node)
@@ -88,14 +88,14 @@ class Refusals:
         refused, ungraded = tuple(sorted(self._found)), tuple(sorted(self._ungraded))
         if refused and not allowed:
             raise UnsupportedError(
-                _listed("the config asks for what is not carried out:", refused),
+                _listed("the config asks for what is not supported:", refused),
                 remedy=f"Take it out, or leave it out of this evaluation with {argument('allow_unsupported')}.",
             )
         if ungraded and not allowed:
             raise UnsupportedError(
-                _listed("a model is to grade, and none is there:", ungraded),
+                _listed("a check needs a judge model, and none is configured:", ungraded),
                 remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}"
-                " (behind an OPENAI_BASE_URL of your own, too: which models are there is not known)."
+                ". With an OPENAI_BASE_URL of your own you always name it."
                 f" Or run the rest with {argument('allow_unsupported')}, which lists these checks as left out.",
             )
         return refused + ungraded

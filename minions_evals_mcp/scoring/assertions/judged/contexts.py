@@ -64,7 +64,7 @@ def vet_recall(assertion: Assertion) -> None:
     """Refuses, besides, a `value` that is no text: what the context should hold."""
     vet_context(assertion)
     if not isinstance(assertion.value, str) or not assertion.value.strip():
-        raise InvalidRecordError("must be the text that the context should hold", field="value")
+        raise InvalidRecordError("must be the text that the context should contain", field="value")
 
 
 def _transform(assertion: Assertion, subject: Subject) -> SnippetNeed | None:
@@ -116,7 +116,7 @@ def _context(value: JsonValue) -> Context | Unmet:
             return [passage for passage in value if isinstance(passage, str)]
         case _:
             return Unmet(
-                "it needs a context: the variable `context` (a text, or a list of texts) or a contextTransform that gives one"
+                "it needs a context: the variable `context` (a text, or a list of texts) or a contextTransform that returns one"
             )
 
 

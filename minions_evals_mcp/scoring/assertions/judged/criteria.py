@@ -90,7 +90,7 @@ def conversation_relevance(assertion: Assertion, subject: Subject, evidence: Evi
 def _relevant(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
     needs = relevance_needs(assertion, subject)
     if not needs:
-        return Unmet(f"{assertion.base_type} needs what was asked: the prompt is not known here")
+        return Unmet(f"{assertion.base_type} needs the prompt, which is unknown here")
     return graded_share(needs[0], assertion, evidence)
 
 

@@ -25,29 +25,31 @@ def verdict_of(assertion: Assertion, value: JsonValue, language: Language) -> Un
         value = _written(value)
     match value:
         case bool():
-            return UnweightedResult(passed=value, reason=f"the code gave {str(value).lower()}")
+            return UnweightedResult(passed=value, reason=f"the code returned {str(value).lower()}")
         case int() | float():
             limit = assertion.threshold
             passed = value > 0 if limit is None else value >= limit - SLACK
-            reason = f"the code gave {value:g}" + ("" if limit is None else f", threshold {limit:g}")
+            reason = f"the code returned {value:g}" + ("" if limit is None else f", threshold {limit:g}")
             return UnweightedResult(passed, reason, float(value), float(value))
         case {"pass": bool()} | {"pass_": bool()}:
             return _graded(assertion, value, language)
         case _:
-            return NoVerdict(f"the code must give a Boolean, a number or {{pass, score, reason}}, not {excerpt(value)}")
+            return NoVerdict(
+                f"the code must return a Boolean, a number or {{pass, score, reason}}, not {excerpt(value)}"
+            )
 
 
 def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Language) -> UnweightedResult | Unmet:
     given = {"pass": given["pass_"], **given} if "pass_" in given else given
     lacking = [name for name in ("pass", "score", "reason") if name not in given]
     if lacking:
-        return NoVerdict(f"the code must give {{pass, score, reason}}; {' and '.join(lacking)} is missing")
+        return NoVerdict(f"the code must return {{pass, score, reason}}; {' and '.join(lacking)} is missing")
     passed, score = bool(given["pass"]), given["score"]
     if isinstance(score, bool) or not isinstance(score, int | float):
-        return NoVerdict(f"the code must give a number as the score, not {excerpt(score)}")
+        return NoVerdict(f"the code must return a number as the score, not {excerpt(score)}")
     if not isinstance(given["reason"], str):
-        return NoVerdict(f"the code must give a text as the reason, not {excerpt(given['reason'])}")
-    reason = str(given["reason"] or f"the code gave {'pass' if passed else 'fail'}")
+        return NoVerdict(f"the code must return a text as the reason, not {excerpt(given['reason'])}")
+    reason = str(given["reason"] or f"the code returned {'pass' if passed else 'fail'}")
     limit = assertion.threshold
     if language == "python" and limit is not None and score < limit - SLACK:
         passed, reason = False, f"score {score:g} is below the threshold {limit:g}: {reason}"
@@ -73,13 +75,13 @@ def _named(given: Json, language: Language) -> tuple[MetricScore, ...]:
     scores = _value(given, "namedScores", "named_scores", language) or {}
     weights = _value(given, "namedScoreWeights", "named_score_weights", language) or {}
     if not isinstance(scores, dict) or not isinstance(weights, dict):
-        raise _NoFigureError(f"the code must give namedScores as {{name: number}}, not {excerpt(scores)}")
+        raise _NoFigureError(f"the code must return namedScores as {{name: number}}, not {excerpt(scores)}")
     return tuple(MetricScore(name, _figure(score), _figure(weights.get(name, 1.0))) for name, score in scores.items())
 
 
 def _figure(value: JsonValue) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _NoFigureError(f"the code must give numbers as namedScores, not {excerpt(value)}")
+        raise _NoFigureError(f"the code must return numbers as namedScores, not {excerpt(value)}")
     return float(value)
 
 

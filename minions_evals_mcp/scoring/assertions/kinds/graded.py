@@ -101,7 +101,7 @@ def vet_rubric(assertion: Assertion) -> None:
 def vet_share(assertion: Assertion) -> None:
     """Refuses a `threshold` outside 0 to 1."""
     if assertion.threshold is not None and not 0 <= assertion.threshold <= 1:
-        raise InvalidRecordError(f"must lie from 0 to 1, not {assertion.threshold:g}", field="threshold")
+        raise InvalidRecordError(f"must be from 0 to 1, not {assertion.threshold:g}", field="threshold")
 
 
 def vet_facts(assertion: Assertion) -> None:
@@ -190,7 +190,7 @@ def graded_share(need: GradeNeed, assertion: Assertion, evidence: Evidence) -> U
     )
 
 
-OR_A_CONFIG = ", or into a config that is evaluated"
+OR_A_CONFIG = ", or into a config"
 
 
 def verdict_by_grade(need: GradeNeed, threshold: float | None, evidence: Evidence) -> UnweightedResult | Unmet:
@@ -198,7 +198,7 @@ def verdict_by_grade(need: GradeNeed, threshold: float | None, evidence: Evidenc
     grade = evidence.grades.get(need)
     if grade is None:
         return evidence.ungraded.get(need) or Unmet(
-            "it needs a model that judges, and none is asked here: put it into a test case that is run with a judge model"
+            "it needs a judge model, and none is used here: put it into a test case that runs with a judge model"
             f"{OR_A_CONFIG}"
         )
     reached = threshold is None or grade.score >= threshold - SLACK

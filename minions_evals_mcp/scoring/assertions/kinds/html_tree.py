@@ -35,9 +35,9 @@ def html_flaw(text: str) -> str | None:
     nodes = list(_nodes(JustHTML(text, sanitize=False, track_node_locations=True).root))
     body = next((node for node in nodes if node.name == "body"), None)
     if body is not None and not _written(body) and any(_is_text(child) for child in _children(body)):
-        return "text stands outside its elements"
+        return "there is text outside its elements"
     if not any(_is_known(node) for node in nodes):
-        return "it has no element that HTML knows"
+        return "it has no HTML element"
     return None
 
 

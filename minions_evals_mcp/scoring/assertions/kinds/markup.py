@@ -47,10 +47,10 @@ def is_xml(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Unwei
         return too_long
     error = flaw(subject.text)
     if error:
-        return UnweightedResult(passed=False, reason=f"is no XML: {error}")
+        return UnweightedResult(passed=False, reason=f"is not XML: {error}")
     missing = _missing(subject.text, required(assertion.value))
     if missing is None:
-        return UnweightedResult(passed=False, reason="is no XML: a mark does not end")
+        return UnweightedResult(passed=False, reason="is not XML: a tag is not closed")
     return UnweightedResult(not missing, _lacks(missing) if missing else "is XML")
 
 
@@ -86,7 +86,7 @@ def is_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> Unw
     if too_long := _too_long(subject.text):
         return too_long
     error = html_flaw(subject.text)
-    return UnweightedResult(not error, f"is no HTML: {error}" if error else "is HTML")
+    return UnweightedResult(not error, f"is not HTML: {error}" if error else "is HTML")
 
 
 def contains_html(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
@@ -121,7 +121,7 @@ def vet_elements(assertion: Assertion) -> None:
 def vet_no_value(assertion: Assertion) -> None:
     """Refuses a `value`, which would be passed over."""
     if assertion.value not in (None, ""):
-        raise InvalidRecordError(f"is not used by this type, yet it is {excerpt(assertion.value)}", field="value")
+        raise InvalidRecordError(f"is not used by this type, but is {excerpt(assertion.value)}", field="value")
 
 
 def required(value: JsonValue) -> list[str]:
@@ -143,7 +143,7 @@ def _missing(text: str, wanted: list[str]) -> list[str] | None:
 
 
 def _lacks(missing: list[str]) -> str:
-    return f"XML lacks {excerpt(', '.join(missing))}"
+    return f"XML has no {excerpt(', '.join(missing))}"
 
 
 def _too_long(text: str) -> Unmet | None:

@@ -104,7 +104,7 @@ def vet_limit(assertion: Assertion) -> None:
 def _within(assertion: Assertion, measured: float | None, name: str, unit: str) -> UnweightedResult | Unmet:
     limit = assertion.threshold
     if measured is None or limit is None:
-        return Unmet(f"the {name} of the output is not known" if measured is None else f"{name} has no threshold")
+        return Unmet(f"the {name} of the output is unknown" if measured is None else f"{name} has no threshold")
     return UnweightedResult(measured <= limit, f"{name} {measured:g} {unit}, limit {limit:g} {unit}")
 
 

@@ -80,7 +80,7 @@ def vet_meteor(assertion: Assertion) -> None:
     if not references or not all(isinstance(reference, str) for reference in references):
         raise InvalidRecordError(f"must be a text or a list of texts, not {excerpt(assertion.value)}", field="value")
     if assertion.threshold is not None and not 0 <= assertion.threshold <= 1:
-        raise InvalidRecordError(f"must lie from 0 to 1, not {assertion.threshold:g}", field="threshold")
+        raise InvalidRecordError(f"must be from 0 to 1, not {assertion.threshold:g}", field="threshold")
     config = assertion.config if isinstance(assertion.config, dict) else {}
     wrong = [name for name, value in config.items() if name not in WEIGHTS or not _is_weight(value)]
     if wrong or (assertion.config is not None and not config):

@@ -20,7 +20,7 @@ from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_s
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
-VALID = UnweightedResult(passed=True, reason="every call fits a tool that was offered")
+VALID = UnweightedResult(passed=True, reason="every call matches an offered tool")
 
 
 def openai_tools_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
@@ -28,7 +28,7 @@ def openai_tools_call(_assertion: Assertion, subject: Subject, _evidence: Eviden
     value = subject.value or subject.record  # a message's text is taken out of it
     calls = value.get("tool_calls") if isinstance(value, dict) else value
     if not isinstance(calls, list) or not calls or not all(_is_call(call) for call in calls):
-        return _failed(f"the output holds no list of tool calls: {excerpt(subject.text)}")
+        return _failed(f"the output has no list of tool calls: {excerpt(subject.text)}")
     offered = subject.offered.get("tools")
     if not isinstance(offered, list):
         return _failed("the provider offers no tools")
@@ -50,7 +50,7 @@ def function_call(_assertion: Assertion, subject: Subject, _evidence: Evidence) 
     if isinstance(value, list) and declared is not None:
         calls = [part["functionCall"] for part in value if isinstance(part, dict) and "functionCall" in part]
         return _all_fit((_as_openai(call) for call in calls), declared)
-    return _failed(f"the output is no function call: {excerpt(subject.text)}")
+    return _failed(f"the output is not a function call: {excerpt(subject.text)}")
 
 
 def vet_nothing(assertion: Assertion) -> None:
@@ -106,17 +106,17 @@ def _misfit(call: Json, functions: list[JsonValue]) -> UnweightedResult | Unmet 
         (function for function in functions if isinstance(function, dict) and function.get("name") == name), None
     )
     if offered is None or offered.get("parameters") is None:
-        return _failed(f"{name} was called, and no tool of that name with parameters was offered")
+        return _failed(f"{name} was called, but no tool with that name and parameters was offered")
     try:
         arguments: JsonValue = json.loads(str(call.get("arguments")))
     except ValueError:
-        return _failed(f"the arguments of {name} are no JSON: {excerpt(call.get('arguments'))}")
+        return _failed(f"the arguments of {name} are not JSON: {excerpt(call.get('arguments'))}")
     try:
         vet_schema(offered["parameters"])
         error = first_error(offered["parameters"], arguments)
     except InvalidRecordError as unread:
         return Unmet(f"the parameters of the tool {name}: {unread.reason}")
-    return _failed(f"the arguments of {name} do not fit: {error}") if error else None
+    return _failed(f"the arguments of {name} do not match: {error}") if error else None
 
 
 TYPES: dict[str, AssertionKind] = {

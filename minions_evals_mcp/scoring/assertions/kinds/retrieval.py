@@ -127,7 +127,7 @@ def _gains(relevant: JsonValue) -> dict[str, float]:
     for ident, gain in pairs:
         name = _id(ident)
         if name is None:
-            raise InvalidRecordError(f"holds {excerpt(ident)}, which is no id", field="value.relevant")
+            raise InvalidRecordError(f"contains {excerpt(ident)}, which is not an id", field="value.relevant")
         if isinstance(gain, bool) or not isinstance(gain, int | float) or not is_finite(gain) or gain < 0:
             raise InvalidRecordError(
                 f"gives {name} the gain {excerpt(gain)}; it must be 0 or more", field="value.relevant"
@@ -167,7 +167,7 @@ def _documents(answered: JsonValue, path: JsonValue) -> list[str] | Unmet:
     where = f"at {path!r}" if isinstance(path, str) else "as a list, or under one of " + ", ".join(LISTS[:4])
     if not isinstance(held, list):
         return Unmet(
-            f"the output holds no retrieved documents {where}; name the path as value.retrieved", not_judgeable=True
+            f"the output has no retrieved documents {where}; name the path in value.retrieved", not_judgeable=True
         )
     ids = [_id(document) for document in held]
     if None in ids:

@@ -104,13 +104,13 @@ def _parts(schema: Schema) -> Iterator[Schema]:
 
 def _vet_part(part: Schema, root: Schema, parts: list[Schema]) -> None:
     if unknown := sorted(part.keys() - _KNOWN):
-        raise _refused(f"the keyword {excerpt(unknown[0])} is not carried out")
+        raise _refused(f"the keyword {excerpt(unknown[0])} is not supported")
     if "$id" in part and part is not root:
-        raise _refused("an $id below the root is not carried out")
+        raise _refused("an $id below the root is not supported")
     if "format" in part and part["format"] not in FORMATS:
-        raise _refused(f"the format {excerpt(part['format'])} is not known; known are {', '.join(FORMATS)}")
+        raise _refused(f"unknown format {excerpt(part['format'])}; known are {', '.join(FORMATS)}")
     if "$ref" in part and not _leads_to(part["$ref"], root, parts):
-        raise _refused(f"the reference {excerpt(part['$ref'])} leads to no schema within this one")
+        raise _refused(f"the reference {excerpt(part['$ref'])} does not point to a schema within this one")
     named = part.get("patternProperties")
     for pattern in (part.get("pattern"), *(named if isinstance(named, dict) else ())):
         if isinstance(pattern, str):

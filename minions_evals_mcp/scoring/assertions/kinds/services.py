@@ -24,9 +24,9 @@ BY_SERVICE: dict[str, ServiceKind] = {
     "moderation": "moderation", "classifier": "classification", "webhook": "webhook",
 }  # fmt: skip
 """What is asked for each type."""
-UNNAMED = "must name who classifies: huggingface:text-classification:MODEL"
+UNNAMED = "must name the classifier: huggingface:text-classification:MODEL"
 SLACK = 2.0**-52
-NOTHING = Unmet("it asks a service, and none is asked here: put it into a test case that is run")
+NOTHING = Unmet("it needs a service, and none is used here: put it into a test case")
 
 
 def moderation(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
@@ -42,7 +42,7 @@ def moderation(assertion: Assertion, subject: Subject, evidence: Evidence) -> Un
     if flagged:
         return UnweightedResult(passed=False, reason=f"flagged: {', '.join(flagged)}", score=0.0)
     return UnweightedResult(
-        passed=True, reason="nothing of those categories is flagged" if flags else "nothing is flagged", score=1.0
+        passed=True, reason="nothing flagged in those categories" if flags else "nothing is flagged", score=1.0
     )
 
 
@@ -56,7 +56,7 @@ def classifier(assertion: Assertion, subject: Subject, evidence: Evidence) -> Un
     wanted = assertion.value
     score = max(scores.values(), default=0.0) if wanted is None else scores.get(str(wanted), 0.0)
     limit = 1.0 if assertion.threshold is None else assertion.threshold
-    label = "the surest label" if wanted is None else f"the label {wanted}"
+    label = "the most likely label" if wanted is None else f"the label {wanted}"
     return UnweightedResult(score >= limit - SLACK, f"{label} has the score {score:.2f}, threshold {limit:g}", score)
 
 
@@ -66,10 +66,10 @@ def webhook(assertion: Assertion, subject: Subject, evidence: Evidence) -> Unwei
     if isinstance(reply, Unmet):
         return reply
     if not isinstance(reply, dict) or not isinstance(reply.get("pass"), bool):
-        return Unmet(f"the webhook answered no object with a `pass` that is true or false: {excerpt(reply)}")
+        return Unmet(f"the webhook did not return an object with a Boolean `pass`: {excerpt(reply)}")
     passed, score, reason = reply["pass"] is True, reply.get("score"), reply.get("reason")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1):
-        return Unmet(f"the webhook's score is no number from 0 to 1: {excerpt(score)}")
+        return Unmet(f"the webhook's score is not a number from 0 to 1: {excerpt(score)}")
     return UnweightedResult(passed, str(reason or ("it passes" if passed else "it does not pass")), score)
 
 

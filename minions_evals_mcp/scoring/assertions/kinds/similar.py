@@ -94,7 +94,7 @@ def vet_similar(assertion: Assertion) -> None:
         return
     measure = SIMILAR[assertion.base_type]
     if measure == "cosine" and not 0 <= threshold <= 1:
-        raise InvalidRecordError(f"must lie from 0 to 1, not {threshold:g}", field="threshold")
+        raise InvalidRecordError(f"must be from 0 to 1, not {threshold:g}", field="threshold")
     if measure == "euclidean" and threshold < 0:
         raise InvalidRecordError(f"is a distance, which is not below 0, not {threshold:g}", field="threshold")
 
@@ -112,7 +112,7 @@ def _measured(need: SimilarityNeed, evidence: Evidence) -> float | Unmet:
     if need.measure != "dot" and need.other.strip() == need.text.strip():
         return 0.0 if need.measure == "euclidean" else 1.0
     similarity = evidence.similarities.get(need)
-    return Unmet("the likeness of the two texts was not measured") if similarity is None else similarity
+    return Unmet("the similarity of the two texts was not measured") if similarity is None else similarity
 
 
 TYPES: dict[str, AssertionKind] = {

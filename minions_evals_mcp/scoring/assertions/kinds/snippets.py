@@ -85,7 +85,7 @@ def vet_source(code: JsonValue) -> None:
         raise InvalidRecordError(f"must be code, not {excerpt(code)}", field="value")
     if code.startswith("file://"):
         raise InvalidRecordError(
-            f"{excerpt(code)} is a file, which only a config that a person runs with eval may name", field="value"
+            f"{excerpt(code)} is a file, which only a config that a person runs with `eval` may name", field="value"
         )
     if len(code) > CODE_LIMIT:
         raise InvalidRecordError(f"has more than {CODE_LIMIT:,} characters", field="value")

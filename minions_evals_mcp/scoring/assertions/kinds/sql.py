@@ -146,7 +146,7 @@ def flaw(text: str, value: JsonValue) -> str | None:
     database = str(wanted.get("databaseType") or DEFAULT_DATABASE).lower()
     statements = _statements(text, database)
     if isinstance(statements, str):
-        return f"is no SQL of {database}: {statements}"
+        return f"is not valid {database} SQL: {statements}"
     for key, used in (("allowedTables", _tables), ("allowedColumns", _columns)):
         allowed = wanted.get(key)
         if not isinstance(allowed, list):
@@ -206,7 +206,7 @@ def _statements(text: str, database: str) -> list[exp.Expr] | str:
         return "it is empty"
     strange = next((statement for statement in statements if not is_statement(statement, database)), None)
     if strange is not None:
-        return f"{excerpt(strange.sql())} is no statement"
+        return f"{excerpt(strange.sql())} is not a statement"
     return statements
 
 

@@ -100,14 +100,16 @@ def vet_given(assertion: Assertion) -> None:
 
 def _against(schema: JsonValue, value: JsonValue) -> UnweightedResult:
     error = first_error(schema, value)
-    return UnweightedResult(not error, f"JSON does not fit the schema: {error}" if error else "JSON fits the schema")
+    return UnweightedResult(
+        not error, f"JSON does not match the schema: {error}" if error else "JSON matches the schema"
+    )
 
 
 def _no_json(error: json.JSONDecodeError, subject: Subject) -> UnweightedResult:
     """The text that is no JSON, and under which key it stands where the program named it otherwise than `output`."""
     place = next((key for key in TEXT_KEYS if key in (subject.record or ())), TEXT_KEYS[0])
-    named = "" if place == TEXT_KEYS[0] else f" (the text under the key {place!r} was looked at)"
-    return UnweightedResult(passed=False, reason=f"is no JSON: {error.msg} at character {error.pos}{named}")
+    named = "" if place == TEXT_KEYS[0] else f" (checked the text under the key {place!r})"
+    return UnweightedResult(passed=False, reason=f"is not JSON: {error.msg} at character {error.pos}{named}")
 
 
 TYPES: dict[str, AssertionKind] = {

@@ -65,7 +65,7 @@ def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> Unweigh
     """The pattern `value` is found anywhere in the output, as JavaScript's `RegExp.test` would find it."""
     pattern = js_text(assertion.value)
     if subject.of_config and (foreign := PYTHONS.search(pattern)):
-        reason = f"JavaScript knows no {foreign[0]} in a pattern"
+        reason = f"JavaScript patterns have no {foreign[0]}"
         return UnweightedResult(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)
     hit = found(pattern, subject.text, evidence)
     return hit if isinstance(hit, Unmet) else _matched(pattern, hit)

@@ -18,7 +18,7 @@ from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
-NO_LOG_PROBS = Unmet("the provider told no logarithms of probabilities (logProbs)")
+NO_LOG_PROBS = Unmet("the provider returned no log probabilities (logProbs)")
 
 
 def perplexity(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
@@ -48,7 +48,7 @@ def guardrails(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> 
     answer = subject.facts.get("providerResponse")
     guardrail = answer.get("guardrails") if isinstance(answer, dict) else None
     if guardrail is None and not subject.whole_response:
-        return Unmet("the provider told no guardrails")
+        return Unmet("the provider returned no guardrails")
     flagged = isinstance(guardrail, dict) and bool(guardrail.get("flagged"))
     return UnweightedResult(not flagged, f"the provider's safety checks flagged {'it' if flagged else 'nothing'}")
 
@@ -57,7 +57,7 @@ def skill_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> U
     """Each skill in `value` (a name, or a list) was used; {name or pattern, min, max}: so many times, once without either."""
     metadata = subject.facts.get("metadata")
     if metadata is None and not subject.whole_response:
-        return Unmet("the provider told no metadata with skillCalls")
+        return Unmet("the provider returned no metadata with skillCalls")
     calls = metadata.get("skillCalls") if isinstance(metadata, dict) else None
     used = [call for call in (calls if isinstance(calls, list) else []) if _is_use(call)]
     names = [str(call["name"]) for call in used if isinstance(call, dict)]

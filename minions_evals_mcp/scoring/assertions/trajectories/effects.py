@@ -28,16 +28,14 @@ Number = Annotated[float, Field(strict=False)]
 Times = Annotated[int, Field(ge=0)]
 COMPARATORS = ("equals", "contains", "min", "max")
 NO_STATE = Unmet(
-    "the final state of the world is not known: it is there where the case names a world and its tools are mocked",
+    "the final state of the world is unknown: the case must name a world with mocked tools",
     not_judgeable=True,
 )
 NO_DATABASE = Unmet(
-    "the final database of the world is not known: it is there where the world has one, of at most 1 MB",
+    "the final database of the world is unknown: the world must have one, of at most 1 MB",
     not_judgeable=True,
 )
-NO_FILES = Unmet(
-    "the final files of the world are not known: they are there where the world has a folder", not_judgeable=True
-)
+NO_FILES = Unmet("the final files of the world are unknown: the world must have a folder", not_judgeable=True)
 _READS = re.compile(r"\s*(?:SELECT|WITH|VALUES)\b", re.IGNORECASE)
 V = TypeVar("V", bound=Value)
 
@@ -173,7 +171,7 @@ def _found(check: StateCheck, subject: Subject) -> JsonValue | Unmet:
         return NO_FILES
     path = str(confined_path(check.file, field="file"))
     if subject.files.get(path, "") is None:
-        return Unmet(f"the content of {path} was not saved: it is no text, or too long", not_judgeable=True)
+        return Unmet(f"the content of {path} was not saved: it is not text, or too long", not_judgeable=True)
     return subject.files.get(path)
 
 

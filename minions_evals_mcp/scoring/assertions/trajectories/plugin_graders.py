@@ -33,7 +33,7 @@ KEYS: Mapping[str, frozenset[str]] = {
 TARGETS = ("last_message", "trace", "files")
 COUNT = "count:"
 FLAGS = frozenset("gimsu")
-NO_LOG = Unmet("nobody recorded the tool calls of this output", not_judgeable=True)
+NO_LOG = Unmet("the tool calls of this output were not recorded", not_judgeable=True)
 Finding = UnweightedResult | Unmet
 
 
@@ -100,7 +100,7 @@ def _tool_order(grader: Json, subject: Subject, evidence: Evidence) -> Finding:
 def _file_exists(grader: Json, subject: Subject, _evidence: Evidence) -> Finding:
     path, wanted = str(grader["path"]), grader.get("exists") is not False
     made = [name for name in _files(subject) if _fits_glob(name, path)]
-    reason = f"made: {excerpt(', '.join(made))}" if made else f"no file {path} was made"
+    reason = f"made: {excerpt(', '.join(made))}" if made else f"no file {path} was created"
     return UnweightedResult(bool(made) == wanted, reason)
 
 
@@ -164,7 +164,7 @@ def _vet_regex(grader: Json) -> None:
     if match not in ("contains", "not_contains") and not match.removeprefix(COUNT).isdecimal():
         raise InvalidRecordError("must be contains, not_contains or count:N", field="value.match")
     if strange := set(str(grader.get("flags") or "")) - FLAGS:
-        raise InvalidRecordError(f"the flag {min(strange)!r} is not carried out", field="value.flags")
+        raise InvalidRecordError(f"the flag {min(strange)!r} is not supported", field="value.flags")
     compiled(_pattern(grader))
     if match.startswith(COUNT):
         matcher(_pattern(grader))

@@ -19,8 +19,7 @@ from minions_evals_mcp.scoring.lenient import parsed
 from minions_evals_mcp.scoring.reserved_inputs import COUNTED_SPANS
 
 NO_TRACE = Unmet(
-    "the spans of this output are not known: its config traces no calls, or what answered is a model by another interface than"
-    " OpenAI's chat"
+    "the spans of this output are unknown: its config does not trace calls, or the model does not use OpenAI's chat API"
 )
 TOOL_NAMES = (
     "tool.name", "tool_name", "tool", "function.name", "function_name", "ai.toolCall.name", "gen_ai.tool.name",

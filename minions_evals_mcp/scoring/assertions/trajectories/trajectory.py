@@ -47,7 +47,7 @@ from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 MATCH = "trajectory:match"
 NOT_RECORDED = Unmet(
-    "nobody recorded the tool calls of this output: mark the tools with @tool, or give Output(text, tool_calls=[…]);"
+    "the tool calls of this output were not recorded: mark the tools with @tool, or give Output(text, tool_calls=[…]);"
     " in a file, toolCallsLog",
     not_judgeable=True,
 )
@@ -95,7 +95,7 @@ def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -
     Where no reason is known it is not that one, so that `not-finish-reason` passes.
     """
     if not subject.finish_reason:
-        return UnweightedResult(passed=False, reason="no finish reason is known")
+        return UnweightedResult(passed=False, reason="the finish reason is unknown")
     passed = subject.finish_reason.lower() == str(assertion.value).lower()
     return UnweightedResult(
         passed, f"finish reason {excerpt(subject.finish_reason)}, looked for {excerpt(assertion.value)}"

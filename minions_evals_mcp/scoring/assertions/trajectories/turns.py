@@ -16,7 +16,7 @@ from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 if TYPE_CHECKING:
     from minions_evals_mcp.domain.neighbours import ToolCall
 
-NO_TURNS = Unmet("the output is no conversation: it has no turns", not_judgeable=True)
+NO_TURNS = Unmet("the output is not a conversation: it has no turns", not_judgeable=True)
 CheckAll = Callable[[Sequence[Assertion], Subject], Aggregate | Unchecked]
 MOST_NAMED = 5
 """So many turns that failed are named."""
@@ -94,7 +94,7 @@ def _told(number: int, verdict: Aggregate) -> str:
 def vet_turns(assertion: Assertion) -> None:
     """Refuses a check of turns that holds no assertions, and a turn that is no number from 1."""
     if not assertion.assertions:
-        raise InvalidRecordError("must hold at least one assertion", field="assert")
+        raise InvalidRecordError("must contain at least one assertion", field="assert")
     value = assertion.value
     if assertion.base_type != TURN:
         if value is not None:

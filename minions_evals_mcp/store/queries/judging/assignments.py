@@ -29,6 +29,33 @@ def assigned_to(db: Db, place: Place) -> str | None:
     return None if row is None else row[0]
 
 
+def own(db: Db, person: str, *, run_id: str | None = None) -> list[Place]:
+    """The waiting outputs that are assigned to the person, of that run or of all, by their digests."""
+    rows = db.execute(
+        "SELECT u.job_id, u.packet FROM assignment a JOIN unit u ON u.job_id = a.job_id AND u.packet = a.packet"
+        " WHERE a.person = ?1 AND a.until IS NULL AND u.outcome = 'awaiting-judgments' AND (?2 IS NULL OR u.job_id = ?2)"
+        " ORDER BY u.packet",
+        (person, run_id),
+    )
+    return rows.fetchall()
+
+
+def was_assigned(db: Db, person: str, packet: str) -> bool:
+    """Whether that output was assigned to the person, judged or not."""
+    sought = "SELECT 1 FROM assignment WHERE packet = ? AND person = ? AND until IS NULL"
+    return db.execute(sought, (packet, person)).fetchone() is not None
+
+
+def shares(db: Db, run_id: str) -> dict[str | None, int]:
+    """How many waiting outputs of the run are assigned to each person; under None, how many are anybody's."""
+    rows = db.execute(
+        "SELECT a.person, count(*) FROM unit u LEFT JOIN assignment a ON a.job_id = u.job_id AND a.packet = u.packet"
+        " AND a.until IS NULL WHERE u.job_id = ? AND u.packet IS NOT NULL AND u.outcome = 'awaiting-judgments' GROUP BY 1",
+        (run_id,),
+    )
+    return dict(rows.fetchall())
+
+
 def hold(db: Db, place: Place, person: str, *, at: datetime) -> bool:
     """Holds the output for that person; False where it is somebody else's."""
     owner = whose(db, place, at=at)

@@ -41,12 +41,49 @@ class MatrixCell:
     reason: str
 
 
-def matrix_cases(  # noqa: PLR0913  each is a part of the address
-    db: Db, run_ids: Sequence[str], *, only: Only = "", text: str = "", sort: str = "", skip: int, limit: int
-) -> tuple[list[MatrixCase], int]:
-    """A page of the cases of those runs, and how many there are; those on which they differ first, or by the scores of `sort`."""
+_FAILED_CHECKS = (
+    "failed_check AS (SELECT u.case_id, u.trial, c.value ->> '$.name' AS name FROM unit u JOIN test_run r ON r.id = u.test_run_id,"
+    " json_each(r.rest, '$.checks') c WHERE u.job_id IN (SELECT value FROM json_each(:runs)) AND NOT c.value ->> '$.passed'"
+    " UNION ALL SELECT u.case_id, u.trial, CASE WHEN j.criterion_id LIKE 'implicit:%' THEN 'expected output'"
+    " ELSE coalesce(m.title, j.criterion_id) END FROM unit u JOIN test_run r ON r.id = u.test_run_id"
+    " JOIN eval_judgment j ON j.test_run_id = r.id LEFT JOIN minion m ON m.id = j.criterion_id"
+    " WHERE u.job_id IN (SELECT value FROM json_each(:runs)) AND j.score < j.max_score"
+    " AND NOT (j.criterion_id LIKE 'implicit:%' AND r.rest -> '$.checks' IS NOT NULL))"
+)
+"""The checks that did not pass, by case and name: those of the cases themselves, the criteria of rubrics, what was expected."""
+
+
+def failed_checks(db: Db, run_ids: Sequence[str], *, limit: int) -> list[tuple[str, int]]:
+    """The checks that failed in one of those runs with the number of their cases, those of the most cases first."""
     rows = db.execute(
-        "WITH c AS (SELECT u.case_id, u.trial, min(u.position) AS position,"
+        f"WITH {_FAILED_CHECKS} SELECT name, count(DISTINCT case_id || ' ' || trial) FROM failed_check GROUP BY name"
+        " ORDER BY 2 DESC, 1 LIMIT :limit",
+        {"runs": json.dumps(list(run_ids)), "limit": limit},
+    )
+    return [(name, count) for name, count in rows]
+
+
+def matrix_cases(  # noqa: PLR0913  each is a part of the address
+    db: Db,
+    run_ids: Sequence[str],
+    *,
+    only: Only = "",
+    text: str = "",
+    sort: str = "",
+    check: str = "",
+    skip: int,
+    limit: int,
+) -> tuple[list[MatrixCase], int]:
+    """A page of the cases of those runs, and how many there are; those on which they differ first, or by the scores of `sort`.
+
+    `check`: only those that failed the check of that name somewhere.
+    """
+    failing = f"{_FAILED_CHECKS}, " if check else ""
+    among = (
+        " AND (c.case_id, c.trial) IN (SELECT case_id, trial FROM failed_check WHERE name = :check)" if check else ""
+    )
+    rows = db.execute(
+        f"WITH {failing}c AS (SELECT u.case_id, u.trial, min(u.position) AS position,"
         " count(DISTINCT coalesce(r.passed, -1)) > 1 AS apart, sum(coalesce(r.passed, 0)) AS passes,"
         " max(r.passed = 0) AS failed FROM unit u"
         " LEFT JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id IN (SELECT value FROM json_each(:runs))"
@@ -55,10 +92,18 @@ def matrix_cases(  # noqa: PLR0913  each is a part of the address
         f" {INPUTS}, count(*) OVER () FROM c"
         " LEFT JOIN minion m ON m.id = c.case_id WHERE CASE :only WHEN 'apart' THEN c.apart WHEN 'failed' THEN c.failed ELSE 1 END"
         " AND (:text = '' OR instr(lower(concat(c.case_id, ' ', m.title)), lower(:text)) > 0)"
-        " ORDER BY CASE WHEN :sort = '' THEN 0 ELSE (SELECT s.total_score / s.max_possible_score FROM unit v JOIN test_run s"
+        f"{among} ORDER BY CASE WHEN :sort = '' THEN 0 ELSE (SELECT s.total_score / s.max_possible_score FROM unit v JOIN test_run s"
         " ON s.id = v.test_run_id WHERE v.job_id = :sort AND v.case_id = c.case_id AND v.trial = c.trial) END,"
         " c.apart DESC, c.passes, c.position, c.trial LIMIT :limit OFFSET :skip",
-        {"runs": json.dumps(list(run_ids)), "only": only, "text": text, "sort": sort, "limit": limit, "skip": skip},
+        {
+            "runs": json.dumps(list(run_ids)),
+            "only": only,
+            "text": text,
+            "sort": sort,
+            "check": check,
+            "limit": limit,
+            "skip": skip,
+        },
     ).fetchall()
     cases = [MatrixCase(ident, trial, title, bool(differs), given) for ident, trial, title, differs, given, _ in rows]
     return cases, rows[0][-1] if rows else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -72,6 +72,7 @@ _STATUS = "CASE r.passed WHEN 0 THEN 'failed' WHEN 1 THEN 'passed' ELSE 'unscore
 _CHANGE = "CASE WHEN r.passed = 0 AND o.passed = 1 THEN 'newly-failing' WHEN r.passed = 1 AND o.passed = 0 THEN 'newly-passing' ELSE '' END"
 _PLAIN = re.compile(r"[\w .,:;!?()\[\]{}@#$%^&*+=<>|~`'-]+", re.ASCII)
 """Text without a quote, a backslash, a slash or a character beyond ASCII, which JSON may write otherwise."""
+_WILD, _ESCAPED = re.compile("[%_]"), r"\\\g<0>"
 _OUTPUT = (
     "coalesce(r.rest ->> '$.actualOutput.output', r.rest -> '$.actualOutput', u.output ->> '$.output.output',"
     " u.output -> '$.output', '')"
@@ -93,31 +94,47 @@ Place = tuple[int, int]
 
 
 class IndexedCase(NamedTuple):
-    """What a unit of a run is chosen and sorted by; `score` is the share of its points, None without a verdict."""
+    """What a unit of a run is chosen and sorted by; `score` is the share of its points, None without a verdict.
 
-    place: Place
+    `folded` is the title in small letters, `names` that after the id: what a search looks in.
+    """
+
+    position: int
+    trial: int
     case_id: str
     title: str | None
     status: str
     change: str
     score: float | None
     cause: str
+    folded: str | None = None
+    names: str = ""
+
+    @property
+    def place(self) -> Place:
+        """Where the unit stands in its run."""
+        return (self.position, self.trial)
 
 
 _INDEXED = (
     "WITH o AS MATERIALIZED (SELECT test_case_id, trial, passed FROM test_run WHERE benchmark_run_id = :before)"
     f" SELECT u.position, u.trial, u.case_id, m.title, {_STATUS}, {_CHANGE}, r.total_score / r.max_possible_score,"
-    " coalesce(f.failure_type, '')"
+    " coalesce(f.failure_type, ''), lower(m.title), lower(u.case_id || ' ' || coalesce(m.title, ''))"
     " FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id LEFT JOIN o ON o.test_case_id = u.case_id AND o.trial = u.trial"
-    " LEFT JOIN minion m ON m.id = u.case_id LEFT JOIN eval_failure f ON f.id = r.id || ':failure'"
+    " LEFT JOIN minion m ON m.id = u.case_id LEFT JOIN eval_failure f ON r.passed = 0 AND f.id = r.id || ':failure'"
     " WHERE u.job_id = :run AND u.outcome IS NOT NULL"
 )
 
 
 def run_index(db: Db, run_id: str, *, before: str | None = None) -> list[IndexedCase]:
-    """Every unit of the run that has an outcome, in no order."""
+    """Every unit of the run that has an outcome, the least score first."""
     rows = db.execute(_INDEXED, {"run": run_id, "before": before or ""})
-    return [IndexedCase((position, trial), *rest) for position, trial, *rest in rows]
+    return by_score(map(IndexedCase._make, rows))
+
+
+def by_score(cases: Iterable[IndexedCase]) -> list[IndexedCase]:
+    """The cases by their scores and, of one score, as they stand in the run: the order in which ties are listed."""
+    return sorted(cases, key=lambda case: (case[6] is not None, case[6] or 0.0, case[0], case[1]))
 
 
 def run_costs(db: Db, run_id: str) -> dict[Place, tuple[float | None, float | None]]:
@@ -143,21 +160,17 @@ def bearing(db: Db, run_id: str, tag: str) -> set[Place]:
 def holding(db: Db, run_id: str, text: str) -> set[Place]:
     """The units of the run whose output holds the text.
 
-    What JSON never escapes stands in the row as it is, which is looked at first: to read the output out of its JSON takes four
+    What JSON never escapes stands in the row as it is, which is looked at first: to read the output out of its JSON takes ten
     times as long.
     """
-    said = _holds(_OUTPUT)
+    said = f"instr(lower({_OUTPUT}), lower(:text)) > 0"
     if _PLAIN.fullmatch(text):
-        said = f"{_holds('coalesce(r.rest, u.output)')} AND {said}"
+        said = f"coalesce(r.rest, u.output) LIKE :like ESCAPE '\\' AND {said}"
     rows = db.execute(
         f"SELECT u.position, u.trial FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id = :run AND {said}",
-        {"run": run_id, "text": text},
+        {"run": run_id, "text": text, "like": f"%{_WILD.sub(_ESCAPED, text)}%"},
     )
     return set(rows)
-
-
-def _holds(column: str) -> str:
-    return f"instr(lower({column}), lower(:text)) > 0"
 
 
 def lines_at(db: Db, run_id: str, places: Sequence[Place], *, before: str | None = None) -> list[CaseLine]:

@@ -69,10 +69,10 @@ def _condition(field: str, operator: str, value: str) -> RunTerm:
     if field == "begun":
         return _begun(operator, value)
     if operator not in ":=":
-        raise BadInputError(f"{field} has no order.", remedy=f"Ask for {field}:TEXT.")
+        raise BadInputError(f"{field} cannot be compared.", remedy=f"Use {field}:TEXT.")
     if field == "is":
         if value not in MARKS:
-            raise BadInputError(f"no run is {value[:40]!r}.", remedy=f"Ask for is:{' or is:'.join(MARKS)}.")
+            raise BadInputError(f"unknown mark {value[:40]!r}.", remedy=f"Use is:{' or is:'.join(MARKS)}.")
         return RunTerm(MARKS[value])
     if field in WORDS:
         return RunTerm(f"{WORDS[field]} = ?", (value,))
@@ -87,9 +87,7 @@ def _number(field: str, value: str) -> float:
     try:
         return float(value.removeprefix("$"))
     except ValueError:
-        raise BadInputError(
-            f"{field} is compared with a number, not {value[:40]!r}.", remedy=f"Ask for {field}<0.7."
-        ) from None
+        raise BadInputError(f"{field} needs a number, got {value[:40]!r}.", remedy=f"Use {field}<0.7.") from None
 
 
 def _begun(operator: str, value: str) -> RunTerm:
@@ -97,7 +95,7 @@ def _begun(operator: str, value: str) -> RunTerm:
     try:
         day = datetime.fromisoformat(value).replace(tzinfo=UTC)
     except ValueError:
-        raise BadInputError(f"{value[:40]!r} is no day.", remedy="Ask for begun>=2026-11-01.") from None
+        raise BadInputError(f"{value[:40]!r} is not a day.", remedy="Use begun>=2026-11-01.") from None
     start, end = to_millis(day), to_millis(day) + 24 * 3600 * 1000
     match operator:
         case "<" | ">=":

@@ -59,7 +59,7 @@ def test_factuality_turns_round_like_any_type() -> None:
 def test_without_a_judge_there_is_no_verdict(kind: str) -> None:
     found = check(Assertion(type=kind, value="r"), SUBJECT)
     assert isinstance(found, Unchecked)
-    assert "a test case that is run with a judge model" in found.reason, "the remedy is named"
+    assert "a test case that runs with a judge model" in found.reason, "the remedy is named"
 
 
 def test_a_rubric_may_be_an_object() -> None:
@@ -74,7 +74,7 @@ def test_a_rubric_may_be_an_object() -> None:
         ("llm-rubric", None, None, "value: must be a rubric"),
         ("llm-rubric", " ", None, "value: must be a rubric"),
         ("llm-rubric", {}, None, "value: must be a rubric"),
-        ("llm-rubric", "r", 1.5, "threshold: must lie from 0 to 1"),
+        ("llm-rubric", "r", 1.5, "threshold: must be from 0 to 1"),
         ("factuality", {"a": 1}, None, "value: must be the text"),
         ("factuality", "", None, "value: must be the text"),
         ("factuality", "a", 0.5, "threshold: factuality has none"),

@@ -130,7 +130,7 @@ def test_an_object_is_searched_as_javascript_writes_it() -> None:
 def test_what_is_no_verdict_is_a_failed_instrument(kind: str, given: JsonValue) -> None:
     found = checked_as(Ran(given), kind, "f(output)")
     assert isinstance(found, Unchecked)
-    assert "the code must give" in found.reason
+    assert "the code must return" in found.reason
 
 
 @pytest.mark.parametrize("kind", ["time-limit", "memory-limit", "output-limit", "unsupported", "syntax", "died"])

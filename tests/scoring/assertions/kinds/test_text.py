@@ -196,7 +196,7 @@ def test_what_the_linear_engine_refuses_is_needed_from_elsewhere(pattern: str, r
     assertion = Assertion(type="regex", value=pattern)
     vet(assertion)
     assert needs([assertion, Assertion(type="contains", value="a")], Subject("text")) == (RegexNeed(rewritten, "text"),)
-    with pytest.raises(InvalidRecordError, match="not carried out here"):
+    with pytest.raises(InvalidRecordError, match="not supported here"):
         linear(pattern)
 
 

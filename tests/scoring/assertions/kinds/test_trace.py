@@ -56,7 +56,7 @@ def test_without_a_trace_there_is_no_verdict() -> None:
     for subject in (Subject("a"), of_calls):
         result = check(Assertion(type="trace-error-spans"), subject)
         assert isinstance(result, Unchecked)
-        assert "not known" in result.reason
+        assert "unknown" in result.reason
 
 
 @pytest.mark.parametrize(
