@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from anyio.abc import Process
 from pydantic import JsonValue
 
 from minions_evals_mcp.sandbox.limits import Limits, returned, short_error
+from minions_evals_mcp.sandbox.node import node_flags, node_here
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.sandbox.worker import python_command
 from minions_evals_mcp.scoring.checks import Guards, Language, Ran, SnippetError
@@ -65,8 +65,9 @@ class Trusted:
 def _command(language: Language, limits: Limits) -> tuple[str, ...] | None:
     if language == "python":
         return python_command("minions_evals_mcp.sandbox.trusted_python")
-    node = shutil.which("node")
-    return None if node is None else (node, f"--max-old-space-size={limits.memory_bytes >> 20}", str(_NODE))
+    node = node_here()
+    heap = f"--max-old-space-size={limits.memory_bytes >> 20}"
+    return None if node is None else (node, heap, *node_flags(node), str(_NODE))
 
 
 def _bounds(language: Language, limits: Limits) -> dict[int, int]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -16,6 +14,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.sandbox.child_environment import child_environment
+from minions_evals_mcp.sandbox.node import node_flags, node_here
 from minions_evals_mcp.scoring.assertions.kinds.snippets import OF_MODULE
 from minions_evals_mcp.targets.command import Finished, beside, finished
 from minions_evals_mcp.targets.exchange import TargetQuestion
@@ -23,7 +22,7 @@ from minions_evals_mcp.targets.prompt_code import read_prompt
 from minions_evals_mcp.targets.prompted import RenderedPrompt, WrittenPrompt, variables_of
 from minions_evals_mcp.targets.responders import in_time, returned
 
-SUFFIXES = frozenset({".js", ".cjs", ".mjs"})
+SUFFIXES = frozenset({".js", ".cjs", ".mjs", ".ts", ".cts", ".mts"})
 _RUNNER = Path(sandbox.__path__[0]) / "module_runner.mjs"
 HOST = _RUNNER.with_name("hook_host.mjs")
 _LONGEST_S = 120.0
@@ -34,17 +33,12 @@ class ModuleError(Exception):
     """The reason why a module gave nothing."""
 
 
-@cache
 def node_command(script: Path = _RUNNER) -> tuple[str, ...]:
     """Returns how node is started with that script of ours; raises `BadInputError` where it is not installed."""
-    node = shutil.which("node")
+    node = node_here()
     if node is None:
         raise BadInputError("node is not installed, and the config uses JavaScript.")
-    help_text = subprocess.run(  # noqa: S603  node itself
-        [node, "--help"], capture_output=True, text=True, check=False, env=child_environment()
-    ).stdout
-    flag = ("--experimental-detect-module",) if "--experimental-detect-module" in help_text else ()
-    return (node, "--no-warnings", *flag, str(script))
+    return (node, *node_flags(node), str(script))
 
 
 def exported(path: Path, name: str | None, *arguments: JsonValue, withheld: str = "") -> JsonValue:

@@ -18,10 +18,18 @@ BELOW = (
 )  # fmt: skip
 COMMAND = re.compile(r"minions-evals [a-z`]|(?<![\w-])--[a-z][a-z-]+")
 OF_OTHERS = {
-    ("targets/module_file.py", "--no-warnings"),
-    ("targets/module_file.py", "--experimental-detect-module"),
-    ("targets/module_file.py", "--help"),
     ("sandbox/trusted.py", "--max-old-space-size="),
+    *(
+        ("sandbox/node.py", option)
+        for option in (
+            "--no-warnings",
+            "--experimental-detect-module",
+            "--experimental-transform-types",
+            "--import",
+            "--help",
+            "--version",
+        )
+    ),
     *(
         ("targets/host_commands.py", option)
         for option in ("--output-format", "--verbose", "--json", "--format", "--plugin-dir")

@@ -247,7 +247,7 @@ def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
         (HEAD + "tests: [{vars: {w: file://gen.js}}]", "gen.js: JavaScript makes parts"),
         (HEAD + "tests: [{path: t.csv, config: {a: 1}}]", "only code is given a config"),
         (HEAD.replace("'{{w}}'", "'file://gen.js:say'"), "gen.js: JavaScript makes parts"),
-        (HEAD.replace("'{{w}}'", "'file://gen.ts:say'"), "gen.ts: TypeScript is not run"),
+        (HEAD.replace("'{{w}}'", "'file://gen.ts:say'"), "gen.ts: JavaScript makes parts"),
         (HEAD + "tests: [{assert: [{type: contains, value: a, provider: x}]}]", "tests.0.assert.0.provider"),
         (HEAD + "tests: [{assert: [{type: search-rubric}]}]", "tests.0.assert.0: the assertion type 'search-rubric'"),
         (HEAD + "tests: file://gen.js:make", "gen.js: JavaScript makes parts"),
@@ -316,20 +316,20 @@ def test_what_is_refused_is_left_out_where_that_is_allowed(tmp_path: Path) -> No
     assert len(found.columns) == 1
     assert [one.type for one in cases(found)[0].assertions] == ["contains"]
     assert [one.split(": ")[1] for one in found.left_out] == ["providers.1", "tests.0.assert.0"]
-    with pytest.raises(BadInputError, match="nothing is left"):
+    with pytest.raises(BadInputError, match="nothing to run"):
         read(tmp_path, "prompts: [a]\nproviders: ['bedrock:x']\n", allow=True)
 
 
 def test_what_changes_nothing_here_is_noted_with_its_place_and_left_alone(tmp_path: Path) -> None:
     text = (
-        HEAD
+        HEAD.replace("'{{w}}'", "'{{w}}', {raw: '{{w}}', note: b}")
         + """sharing: true
 author: me
 metadata: {team: a}
 extensions: []
 redteam: {purpose: none}
 outputPath: [x.pdf, y.json]
-evaluateOptions: {generateSuggestions: true}
+evaluateOptions: {generateSuggestions: true, runSerially: true}
 tests: [{vars: {w: a}, author: me, options: {delay: 5}, assert: [{type: contains, value: a, reason: why}]}]
 """
     )
@@ -337,7 +337,8 @@ tests: [{vars: {w: a}, author: me, options: {delay: 5}, assert: [{type: contains
     assert found.left_out == ()
     assert found.output_paths == ("y.json",)
     assert sorted(one.split(": ")[1] for one in found.notes) == [
-        "author", "evaluateOptions.generateSuggestions", "extensions", "metadata", "outputPath.0", "redteam", "sharing",
+        "author", "evaluateOptions.generateSuggestions", "evaluateOptions.runSerially", "extensions", "metadata", "outputPath.0",
+        "prompts.1.note", "redteam", "sharing",
         "tests.0.assert.0.reason", "tests.0.author", "tests.0.options.delay",
     ]  # fmt: skip
 

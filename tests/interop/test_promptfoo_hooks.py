@@ -99,14 +99,12 @@ async def test_a_hook_after_all_that_fails_ends_the_evaluation_with_all_kept(eng
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("file://hooks.ts", "TypeScript is not run"),
         ("hookName", "hooks stand in files of JavaScript and Python"),
         ("file://none.js", "there is no file"),
     ],
 )
 async def test_hooks_that_are_not_run_are_refused_by_name(engine: Engine, text: str, said: str) -> None:
     path = config(engine, "pass", text=CONFIG.replace("file://hooks.py:hook", text) + TESTS)
-    (path.parent / "hooks.ts").write_text("export default () => {}")
     with pytest.raises(EvalsError, match=said):
         read_config(path, now=START, overrides=ConfigOverrides(trust_code=True))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.config_eval.evaluation import Column, Evaluation, EvaluationHooks
@@ -18,7 +17,7 @@ from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config.cases import ConfigTest, test_digest
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
-from minions_evals_mcp.interop.promptfoo_config.source.code import TYPED, code_file
+from minions_evals_mcp.interop.promptfoo_config.source.code import code_file, runs_types
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import test_nodes
@@ -53,9 +52,10 @@ def _hook(node: Node, refusals: Refusals) -> Hook | None:
         refusals.add(node, "hooks stand in files of JavaScript and Python: file://hooks.js:NAME")
         return None
     file, function = code
-    typed = Path(file).suffix.lower() in TYPED
-    if typed or not refusals.trust_code:
-        refusals.add(node, f"{file}: {'TypeScript is not run; write it as JavaScript' if typed else TRUSTED}")
+    if not refusals.trust_code:
+        refusals.add(node, f"{file}: {TRUSTED}")
+        return None
+    if not runs_types(node, file, refusals):
         return None
     path = named_file(node, file)
     read_text(path)  # one that cannot be read is refused here

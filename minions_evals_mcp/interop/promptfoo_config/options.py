@@ -13,6 +13,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 KEYS = ("repeat", "maxConcurrency", "delay", "timeoutMs", "maxEvalTimeMs", "cache", "showProgressBar")
 """Of these, `cache` and `showProgressBar` change no result: what was answered is kept under the evaluation's key."""
 HARMLESS = {
+    "runSerially": "the order of tests bears on no verdict",
     "generateSuggestions": "no suggestions are made",
     "silent": "it bears on what is printed",
     "interactiveProviders": "calls are made by limits of our own",

@@ -45,6 +45,8 @@ _PATH = re.compile(r"[\w./-]+")
 DATA = frozenset({".json", ".yaml", ".yml"})
 PLAIN = frozenset({".txt", ".md", ".j2", ".csv"})
 NO_FILTERS: Mapping[str, Path] = {}
+THERE = frozenset({"id", "label", "raw", "config", "display", "function", "template"})
+"""What promptfoo reads of a prompt: without `raw` it takes the id for the text, so that any other key is refused here."""
 PROGRAMS = frozenset({".sh", ".bash", ".exe", ".rb", ".pl"})
 """Programs that write a prompt to stdout."""
 READ = PLAIN | {".json", ".jsonl", ".yaml", ".yml"}
@@ -157,7 +159,7 @@ def _prompts_of(node: Node, refusals: Refusals) -> Iterator[tuple[Node, PromptTe
     if isinstance(node.value, str):
         yield from ((node, text) for text in _named(node, node.value, None, refusals))
         return
-    members = refusals.known(node, ("id", "label", "raw", "config"))
+    members = refusals.known(node, ("id", "label", "raw", "config"), there=THERE if "raw" in node.mapping() else None)
     raw = members.get("raw") or members.get("id")
     if raw is None:
         raise node.wrong("must have the prompt under raw, or a file under id")

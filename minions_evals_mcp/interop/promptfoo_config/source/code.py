@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.next_steps import argument
+from minions_evals_mcp.sandbox.node import node_here, runs_typescript
 from minions_evals_mcp.targets.module_file import ModuleError, exported
 from minions_evals_mcp.targets.python_file import awaited, function_in
 
@@ -24,16 +25,29 @@ _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 EXEC = "exec:"
 TRUSTED = f"JavaScript makes parts of a config only with {argument('trust_code')}"
 TYPED = frozenset({".ts", ".cts", ".mts"})
+NEWER_NODE = "TypeScript needs Node 22.18 or later on the PATH, or write it as JavaScript"
 
 
 def runs_module(node: Node, name: str, refusals: Refusals) -> bool:
-    """Returns whether that JavaScript may be run by node; refused by name where it is TypeScript, or not trusted."""
-    if Path(name).suffix.lower() in TYPED:
-        refusals.add(node, f"{name}: TypeScript is not run; write it as JavaScript")
-        return False
+    """Returns whether that JavaScript may be run by node; refused by name where it is not trusted."""
     if not refusals.trust_code:
         refusals.add(node, f"{name}: {TRUSTED}")
-    return refusals.trust_code
+        return False
+    return runs_types(node, name, refusals)
+
+
+def runs_types(node: Node, name: str, refusals: Refusals) -> bool:
+    """Returns whether that is no TypeScript, or the node here runs it; refused by name where it does not."""
+    if Path(name).suffix.lower() in TYPED and not typescript_runs():
+        refusals.add(node, f"{name}: {NEWER_NODE}")
+        return False
+    return True
+
+
+def typescript_runs() -> bool:
+    """Returns whether there is a node here that runs TypeScript."""
+    program = node_here()
+    return program is not None and runs_typescript(program)
 
 
 def folder_of(node: Node) -> str:

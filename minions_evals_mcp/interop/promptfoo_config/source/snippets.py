@@ -9,6 +9,7 @@ from typing import Literal
 
 from minions_evals_mcp.domain.assertions import ScoringCode
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.promptfoo_config.source.code import NEWER_NODE, SCRIPTS, TYPED, typescript_runs
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, named_file, read_text
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
 from minions_evals_mcp.next_steps import argument
@@ -44,7 +45,7 @@ def _written(node: Node, *, trusted: bool) -> tuple[Literal["python", "javascrip
     match path.suffix:
         case ".py":
             return "python", python_code(read_text(path), function or SCORER, ARGUMENTS)
-        case ".js" | ".cjs" | ".mjs":
+        case suffix if suffix in SCRIPTS:
             return "javascript", javascript_code(node, path, function, ARGUMENTS, trusted=trusted, default=FOUND)
         case _:
             raise node.wrong("must be JavaScript, or a function in a file: file://score.js:NAME, file://score.py:NAME")
@@ -65,7 +66,7 @@ def transform_code(
     plain, _, function = node.file.partition(":")
     path = named_file(node, plain)
     suffix = path.suffix.lower()
-    if suffix in {".js", ".cjs", ".mjs"}:
+    if suffix in SCRIPTS:
         return javascript_code(node, path, function, arguments, trusted=refusals.trust_code)
     if suffix == ".py" and python:
         return PythonTransform(code=python_code(read_text(path), function or TRANSFORMER, arguments))
@@ -115,11 +116,15 @@ def javascript_code(
     A module that imports others is imported by node, where the operator trusts it.
     """
     text = read_text(path)
-    if _IMPORTS.search(text) and trusted:
+    is_typed = path.suffix.lower() in TYPED
+    if is_typed and trusted and not typescript_runs():
+        raise node.wrong(NEWER_NODE)
+    if trusted and (is_typed or _IMPORTS.search(text)):
         return _importing(path, node.source.base, function, arguments, default)
-    if _STATEMENT.search(text):
+    if is_typed or _STATEMENT.search(text):
+        kind = "TypeScript" if is_typed else "a module that imports others"
         raise node.wrong(
-            f"a module that imports others runs only with {argument('trust_code')}; else write what it needs into one file"
+            f"{kind} runs only with {argument('trust_code')}; else write what it needs into one JavaScript file"
         )
     text = _as_script(text)
     chosen = (
