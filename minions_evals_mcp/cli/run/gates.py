@@ -31,6 +31,7 @@ def gate(
 ) -> int:
     """The exit code of a benchmark-run: an instrument that failed, or a gate that could not be checked, before one that did."""
     from minions_evals_mcp.engine.answers.gates import (  # noqa: PLC0415  only a benchmark-run has gates
+        compared_words,
         fallen_words,
         open_regression_words,
         regression_gate,
@@ -62,16 +63,14 @@ def gate(
     for sentence in open_gates:
         tell(f"{sentence} It passes because of --undecided pass.\n", aside=True)
     if fail_on_regression:
-        _say_what_it_saw(summary)
+        _say_what_it_saw(summary, compared_words(summary))
     is_gated = min_score is not None or fail_on_regression
     return undecided(skipped_words(summary) if is_gated and not allow_skipped else "")
 
 
-def _say_what_it_saw(summary: get_run.Summary) -> None:
+def _say_what_it_saw(summary: get_run.Summary, part: str) -> None:
     """Says what a gate on a fall that passed has not looked at, and of a decline that it does not see."""
-    from minions_evals_mcp.engine.answers.gates import compared_words  # noqa: PLC0415  only a benchmark-run has gates
-
-    if part := compared_words(summary):
+    if part:
         tell(f"{as_typed(part)}\n", aside=True)
     if summary.trend is not None and "slowFall" in summary.trend:
         tell(
