@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from pydantic import JsonValue
 
@@ -14,7 +15,9 @@ from minions_evals_mcp.scoring.audit.words import normal
 
 LONGEST = 40
 MOST = 12
-_OFFER = re.compile(
+MOST_ASKED = 5_000
+_CLAUSE = re.compile(r"[;:.?!“”\"\n]")
+_OR = re.compile(r"\s(?:or|oder|ou|o|или)\s")
     r"(?P<list>[^\s,;:.?!“”\"]+(?:, [^\s,;:.?!“”\"]+)*),? (?:or|oder|ou|o|или) (?P<last>[^\s,;:.?!“”\"]+)"
 )
 _PATTERN = re.compile(r"\^?\((?:\?:)?(?P<each>[\w %.-]+(?:\|[\w %.-]+)+)\)\$?")
@@ -42,9 +45,16 @@ def other_choices(answer: str, question: str, assertions: Iterable[Assertion]) -
 
 
 def _offered(question: str) -> Iterator[str]:
-    """The words of each list in the question that ends with "or"."""
-    for match in _OFFER.finditer(question):
-        yield from (*match["list"].split(", "), match["last"])
+    """The words of each list in the question that ends with "or": single words between commas, and the word before them."""
+    for clause in _CLAUSE.split(question[:MOST_ASKED]):
+        for before, after in pairwise(_OR.split(clause)):
+            last = after.replace(",", " ").split()[:1]
+            for part in reversed(before.rstrip(" ,").split(",")):
+                words_seen = part.split()
+                yield from (*words_seen[-1:], *last)
+                last = []
+                if len(words_seen) != 1:
+                    break
 
 
 def _named(assertions: Iterable[Assertion]) -> Iterator[Sequence[str]]:
