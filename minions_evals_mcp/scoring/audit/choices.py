@@ -18,8 +18,6 @@ MOST = 12
 MOST_ASKED = 5_000
 _CLAUSE = re.compile(r"[;:.?!“”\"\n]")
 _OR = re.compile(r"\s(?:or|oder|ou|o|или)\s")
-    r"(?P<list>[^\s,;:.?!“”\"]+(?:, [^\s,;:.?!“”\"]+)*),? (?:or|oder|ou|o|или) (?P<last>[^\s,;:.?!“”\"]+)"
-)
 _PATTERN = re.compile(r"\^?\((?:\?:)?(?P<each>[\w %.-]+(?:\|[\w %.-]+)+)\)\$?")
 _COHORTS = tuple(frozenset(words) for words in (*DAYS, *MONTHS))
 

@@ -54,7 +54,7 @@ def test_where_every_case_was_edited_the_gate_is_undecided_once(at: Terminal) ->
     assert "--undecided pass takes this run as the new baseline" in " ".join(literal.err.split())
     fields = json.one()["benchmarkRun"]
     assert isinstance(fields, dict)
-    assert "every case that both have, or its checks, was edited" in str(fields["notCompared"])
+    assert "every shared case, or its checks, was edited" in str(fields["notCompared"])
 
 
 def test_other_cases_altogether_are_not_compared_and_a_part_of_them_is_said(at: Terminal) -> None:
