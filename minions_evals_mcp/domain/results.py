@@ -144,6 +144,18 @@ class SupportedFall(Value):
     changed: Count
 
 
+class ComparedPart(Value):
+    """The part of a run that is compared with the earlier run `since`: `compared` of its `cases`.
+
+    The other cases are new or were edited since. `gone` counts the cases of the earlier run that were not run again.
+    """
+
+    since: Id
+    compared: Count
+    cases: Count
+    gone: Count
+
+
 class BenchmarkRun(Fields):
     """All results of one benchmark, taken together, or of those of its cases that `selection` names.
 
@@ -153,6 +165,7 @@ class BenchmarkRun(Fields):
     that its cases form, where some share one; `effectiveCases`: the number of independent cases that would tell as much.
     `fall`: passes or scores fell significantly since the run that it is compared with. `cached`: all its outputs came from the
     target's cache. `judgedBy`: who judged, where a caller, a person or rules did instead of a criterion's own judge.
+    `notCompared`: why no case is compared with an earlier run, though there is one. `comparedPart`: given where some are not.
     """
 
     slug: ClassVar[str] = "benchmark-run"
@@ -184,6 +197,8 @@ class BenchmarkRun(Fields):
     cached: Annotated[bool, Field(exclude_if=lambda cached: not cached)] = False
     answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
     judged_by: Annotated[tuple[str, ...], Field(exclude_if=lambda judges: not judges)] = ()
+    not_compared: Annotated[str, Field(exclude_if=lambda why: not why)] = ""
+    compared_part: Annotated[ComparedPart | None, Field(exclude_if=lambda part: part is None)] = None
     digests: Digests = Digests.trusted()
 
     @property

@@ -16,7 +16,7 @@ from rich.text import Text
 from minions_evals_mcp.configured import default_db
 from minions_evals_mcp.default_store import left_behind, user_store
 from minions_evals_mcp.domain.values import first_named
-from minions_evals_mcp.engine.answers.gates import limit_words, stays_red
+from minions_evals_mcp.engine.answers.gates import limit_words, open_regression_words, stays_red
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff, RunTotals
 from minions_evals_mcp.evaluation.figures import Figures
@@ -89,12 +89,20 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     if (limit := result.limit) is not None and limit.gate == "undecided":
         yield in_terms(limit_words(limit, result.name, "pass rate"), PythonCalls(_store(result)))
     if result.asked.fail_on_regression and result.gate != "held":
-        yield in_terms(stays_red(short_id(result.run_id)), Terminal(_store(result)))
+        yield _gate_line(result)
     if result.summary.outcomes.get("awaiting-judgments") and result.asked.lacks_judge:
         yield Text(NO_JUDGE)
     if result.asked.is_default_store:
         yield _store_line(result)
     yield f"Next: {next_command(result)}"
+
+
+def _gate_line(result: Figures) -> str:
+    """Why the gate on a fall does not pass: nothing could be compared, or what becomes of the fall."""
+    fields = result.summary.benchmark_run or {}
+    if fields.get("notCompared"):
+        return in_terms(open_regression_words(result.summary), PythonCalls(_store(result)))
+    return in_terms(stays_red(short_id(result.run_id)), Terminal(_store(result)))
 
 
 def checks_table(result: Figures) -> Table:

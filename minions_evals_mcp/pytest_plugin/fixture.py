@@ -15,12 +15,12 @@ from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.answers.gates import (
+    open_regression_words,
     regression_gate,
     score_gate,
     score_words,
     skipped_words,
     stays_red,
-    undecided_words,
 )
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import open_engine
@@ -239,9 +239,7 @@ def _vet(
     if fail_on_regression:
         fallen = settled(regression_gate(summary, literal=literal), undecided)
         if fallen == "undecided":
-            assert summary.regression is not None
-            sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
-            raise InstrumentError(f"{in_terms(sentence, PythonCalls())} {_stays_red(summary)}")
+            raise InstrumentError(in_terms(open_regression_words(summary), PythonCalls()))
         if fallen == "failed":
             fell = summary.regression or summary.fall
             assert fell is not None

@@ -113,12 +113,14 @@ class Earlier:
     score: float
 
 
-def earlier(db: Db, benchmark_id: str, *, judged_alike: str | None = None) -> Earlier | None:
-    """The newest whole run of the benchmark, judged under the same digests where they are given."""
+def earlier(db: Db, benchmark_id: str, *, judged_alike: str | None = None, target: str | None = None) -> Earlier | None:
+    """The newest whole run of the benchmark, judged under the same digests and made by the target of that name, if given."""
     row = db.execute(
         "SELECT id, judged_alike, series, passed_count, total_count, overall_score FROM benchmark_run"
-        f" WHERE benchmark_id = ? AND {WHOLE} AND (? IS NULL OR judged_alike = ?) ORDER BY ran_at DESC, seq DESC LIMIT 1",
-        (benchmark_id, judged_alike, judged_alike),
+        f" WHERE benchmark_id = ? AND {WHOLE} AND (? IS NULL OR judged_alike = ?)"
+        " AND (? IS NULL OR (SELECT spec ->> '$.request.target' FROM job WHERE job.id = benchmark_run.id) = ?)"
+        " ORDER BY ran_at DESC, seq DESC LIMIT 1",
+        (benchmark_id, judged_alike, judged_alike, target, target),
     ).fetchone()
     return None if row is None else Earlier(*row)
 

@@ -146,6 +146,21 @@ def test_the_gate_weighs_the_checks_that_both_runs_have(evaluated: Any) -> None:
     assert (worse_now.passed, worse_now.is_regression) == (False, True)
 
 
+def test_a_run_of_other_cases_than_before_is_no_pass_of_the_regression_gate(evaluated: Any) -> None:
+    def good(n: int) -> str:
+        return f"good {n}"
+
+    def kept(numbers: range) -> EvaluationResult:
+        cases = [Case({"n": n}, expected="good") for n in numbers]
+        return evaluated(good, cases, name="other", checks="contains", fail_on_regression=True)
+
+    assert kept(range(3)).passed is True
+    other = kept(range(5, 8))
+    assert other.passed is None
+    assert "gate undecided: there is nothing to compare with" in str(other)
+    assert kept(range(5, 8)).passed is True
+
+
 def test_dir_lists_the_public_names() -> None:
     code = "import minions_evals_mcp as m, sys; print(sorted(n for n in dir(m) if not n.startswith('_')))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

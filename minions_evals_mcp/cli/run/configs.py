@@ -289,11 +289,12 @@ def _code(matrix: Matrix, how: _How, gates: list[ColumnGate] | None) -> int:
     unjudged = verdicts["undecided"]
     open_gates = [f"{unjudged} of {total} tests {'has' if unjudged == 1 else 'have'} no verdict"] if unjudged else []
     open_gates += [words for gate, words in limits if gate == "undecided"]
-    open_gates += [
-        f"{column_words(matrix, column)}, and too few tests changed to decide"
-        for column in gates or ()
-        if column.gate == "undecided"
-    ]
+    for column in gates or ():
+        if column.gate == "undecided":
+            too_few = ", and too few tests changed to decide" if column.diff is not None else ""
+            open_gates.append(f"{column_words(matrix, column)}{too_few}")
+        elif column.diff is None:
+            tell(f"{column_words(matrix, column)}.\n", aside=True)
     return undecided(f"gate undecided: {'; '.join(open_gates)}" if open_gates else "")
 
 

@@ -31,13 +31,14 @@ def gate(
 ) -> int:
     """The exit code of a benchmark-run: an instrument that failed, or a gate that could not be checked, before one that did."""
     from minions_evals_mcp.engine.answers.gates import (  # noqa: PLC0415  only a benchmark-run has gates
+        compared_words,
         fallen_words,
+        open_regression_words,
         regression_gate,
         score_gate,
         score_words,
         skipped_words,
         stays_red,
-        undecided_words,
         unscored_words,
     )
 
@@ -54,22 +55,28 @@ def gate(
     if fallen == "failed":
         reasons.append(f"{fallen_words(summary)}. {as_typed(stays_red(summary.run_id))}")
     if fallen == "undecided":
-        assert summary.regression is not None
-        sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
-        open_gates.append(as_typed(f"{sentence} {stays_red(summary.run_id)}"))
+        open_gates.append(as_typed(open_regression_words(summary)))
     if reasons:
         return gate_failed("; ".join(reasons))
     if open_gates and settled("undecided", undecided_as) != "held":
         return _left_open(open_gates, undecided_as)
     for sentence in open_gates:
         tell(f"{sentence} It passes because of --undecided pass.\n", aside=True)
-    if fail_on_regression and summary.trend is not None and "slowFall" in summary.trend:
+    if fail_on_regression:
+        _say_what_it_saw(summary, compared_words(summary))
+    is_gated = min_score is not None or fail_on_regression
+    return undecided(skipped_words(summary) if is_gated and not allow_skipped else "")
+
+
+def _say_what_it_saw(summary: get_run.Summary, part: str) -> None:
+    """Says what a gate on a fall that passed has not looked at, and of a decline that it does not see."""
+    if part:
+        tell(f"{as_typed(part)}\n", aside=True)
+    if summary.trend is not None and "slowFall" in summary.trend:
         tell(
             f"warning: {summary.trend['slowFall']}; no single step is a regression, so no gate fails\n",
             aside=True,
         )
-    is_gated = min_score is not None or fail_on_regression
-    return undecided(skipped_words(summary) if is_gated and not allow_skipped else "")
 
 
 def _left_open(sentences: Sequence[str], undecided_as: Undecided | None) -> int:

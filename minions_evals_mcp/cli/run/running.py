@@ -92,8 +92,9 @@ async def run_benchmark(
         Exit 1 if the overall score (0 to 1) and its whole interval are below this, 3 if only the score is.
     fail_on_regression
         Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the last passing run, if
-        that is significant and above the noise that `calibrate` found. Exit 3 if too few cases changed to decide.
-        The gate keeps failing until a run recovers or you run `accept RUN`.
+        that is significant and above the noise that `calibrate` found. Exit 3 if too few cases changed to decide,
+        or if there is an earlier run but nothing can be compared with it. The gate keeps failing until a run recovers
+        or you run `accept RUN`.
     literal
         Compare the figures alone: --min-score with the score, --fail-on-regression with the limit, significant or not.
     undecided

@@ -14,13 +14,15 @@ from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.stats.limits import Limit, limit_gate
-from minions_evals_mcp.stats.paired import evidence
+from minions_evals_mcp.stats.paired import SIGNIFICANT
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 
 NAMED_SKIPPED = 3
+DECIDING = 6
+"""Fewer changed cases than this decide nothing, even if each got worse."""
 
 
 def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
@@ -28,8 +30,11 @@ def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
 
     A fall of passes or scores that is more than chance fails it, of whatever size.
 
-    A run is measured against the newest earlier one that held itself or was accepted: the same run again stays red.
+    A run is measured against the newest earlier one that held itself or was accepted: the same run again stays red. Where there
+    is an earlier run and no case can be compared with it, the gate is undecided. A first run passes.
     """
+    if _not_compared(summary):
+        return "undecided"
     regression = summary.regression
     if literal:
         return "failed" if regression is not None and regression.get("byRule", True) else "held"
@@ -41,6 +46,37 @@ def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
     assert isinstance(better, int)
     is_noise = regression.get("withinNoiseFloor") is True
     return fall_gate(cast("Evidence", regression["evidence"]), better=better, is_within_noise=is_noise)
+
+
+def _not_compared(summary: RunSummary) -> str:
+    """Returns why the run is compared with no earlier one, where there is one."""
+    return str((summary.benchmark_run or {}).get("notCompared") or "")
+
+
+def open_regression_words(summary: RunSummary) -> str:
+    """Returns why the gate on a run's fall is undecided, and what decides it."""
+    if why := _not_compared(summary):
+        return (
+            f"gate undecided: there is nothing to compare with ({why}). The next run is compared with this one."
+            f" {argument('undecided', 'pass')} takes this run as the new baseline."
+        )
+    assert summary.regression is not None, "a gate is undecided over a fall"
+    sentence = undecided_words(summary.regression["worse"], summary.regression["cases"])
+    return f"{sentence} {stays_red(summary.run_id)}"
+
+
+def compared_words(summary: RunSummary) -> str:
+    """Returns which part of a run the gate on its fall has looked at; empty where that is all."""
+    fields = summary.benchmark_run or {}
+    part = fields.get("comparedPart")
+    if isinstance(part, dict):
+        compared, cases, gone, since = (part[name] for name in ("compared", "cases", "gone", "since"))
+        others = "" if compared == cases else ": the others are new or were edited since"
+        not_again = f". {gone} of its cases {'was' if gone == 1 else 'were'} not run again" if gone else ""
+        return f"{argument('fail_on_regression')} compared {compared} of {cases} cases with {since}{others}{not_again}."
+    if not _not_compared(summary) and fields.get("evidence") is None:
+        return f"There is no earlier run: {argument('fail_on_regression')} has nothing to compare with yet."
+    return ""
 
 
 def score_gate(summary: RunSummary, limit: float, *, literal: bool = False) -> Limit:
@@ -119,16 +155,17 @@ def comparison_gate(summary: ComparisonSummary, *, literal: bool = False) -> Gat
         return "failed"
     if literal:
         return "failed" if dropped else "held"
-    against_noise = evidence(passes.lost, passes.gained)
-    if passes.lost > passes.gained and against_noise == "supported":
+    if passes.lost > passes.gained and passes.p_value <= SIGNIFICANT:  # by groups where cases share one
         return "failed"
-    return fall_gate(against_noise, better=passes.gained) if dropped and against_noise == "undecidable" else "held"
+    return "undecided" if dropped and passes.lost and not passes.gained else "held"
 
 
 def undecided_words(worse: JsonValue, cases: JsonValue) -> str:
     """Returns why a gate ends undecided, and what decides it."""
+    assert isinstance(worse, int)
+    needed = "at least 6 changed cases are needed" if worse < DECIDING else "cases of more groups are needed"
     return (
-        f"gate undecided: {worse} of {cases} cases got worse and none better, and at least 6 changed cases are needed to decide."
+        f"gate undecided: {worse} of {cases} cases got worse and none better, and {needed} to decide."
         f" Run more cases or more {argument('trials')}. {argument('literal')} fails the gate on the rule alone."
     )
 

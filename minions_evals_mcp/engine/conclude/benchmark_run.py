@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.failing.failure_types import FailureType
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalMetric
+from minions_evals_mcp.domain.results import BenchmarkRun, ComparedPart, EvalFailure, EvalMetric
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.conclude.canaries import canary_note, tell_canaries
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend
@@ -19,7 +19,6 @@ from minions_evals_mcp.engine.conclude.earlier_run import (
     Concluding,
     EarlierRunStanding,
     Regression,
-    answered_otherwise,
     standing,
 )
 from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
@@ -117,6 +116,8 @@ def _benchmark_run(
         cached=_is_cached(db, about.run_id),
         digests=beside.origins.digests,
         answered_by=about.answered_by,
+        not_compared=beside.not_compared if about.request.purpose != "comparison" else "",
+        compared_part=_compared_part(db, about, beside, sums.cases),
         judged_by=(runs.judges_of(db, about.run_id) or (BY_RULE,)) if about.stood_in else (),
     )
     title = f"{benchmark.title}: {_counted(sums.passed, sums.runs, about.request.trials)}"
@@ -157,20 +158,26 @@ def _notes(
 def _beside_notes(db: Db, about: Concluding, benchmark_id: str, beside: EarlierRunStanding) -> Iterator[str]:
     """Yields what of the run before it is not compared with, and what changed since."""
     newest = runs.earlier(db, benchmark_id)
-    if newest is not None and (then := answered_otherwise(db, newest.id, about)):
-        yield (
-            f"the judge's model answered as {about.answered_by}, in {newest.id} as {then}: not compared with it, and a new"
-            " series begins"
-        )
-    elif newest is not None and newest != beside.alike:
-        yield f"judge or rubric changed since {newest.id}: not compared with it"
-    if beside.origins.incomparable and beside.alike is not None:
-        yield f"not compared with {beside.alike.id}: {beside.origins.incomparable}"
+    if newest is not None and beside.alike is not None and newest != beside.alike:
+        yield f"compared with {beside.alike.id}: {newest.id} has another judge, rubric or target"
+    if beside.not_compared:
+        yield beside.not_compared
         return
     if beside.alike is not None and CASES in beside.origins.changed:
         yield from _edited_notes(shared_cases.not_compared(db, beside.alike.id, about.run_id), beside.alike.id)
     if beside.regression is not None:
         yield changes_said(beside.regression.changed)
+
+
+def _compared_part(db: Db, about: Concluding, beside: EarlierRunStanding, cases: int) -> ComparedPart | None:
+    """The part of the run that is compared with the earlier one, where a case of either is not."""
+    if beside.alike is None or beside.shared is None or not beside.shared.cases:
+        return None
+    gone = 0 if about.request.selection is not None else shared_cases.gone(db, beside.alike.id, about.run_id)
+    compared = min(cases, beside.shared.cases)
+    if compared == cases and not gone:
+        return None
+    return ComparedPart(since=beside.alike.id, compared=compared, cases=cases, gone=gone)
 
 
 def _edited_notes(edited: Mapping[str, bool], before: str) -> Iterator[str]:

@@ -82,33 +82,75 @@ class EarlierRunStanding:
     fallen_since: str | None = None
     dropped_most: str | None = None
     fall: SupportedFall | None = None
+    not_compared: str = ""
 
 
 def standing(db: Db, about: Concluding, benchmark_id: str, means: Sequence[runs.Mean]) -> EarlierRunStanding:
     """Returns how the run stands; one of a comparison is measured against none."""
-    alike = _newest_alike(db, about, benchmark_id)
+    newest = runs.earlier(db, benchmark_id)
+    alike = _newest_alike(db, about, benchmark_id, newest)
     compared = about.request.purpose != "comparison"
     origins = _origins(db, about, alike if compared else None)
+    if compared and alike is not None and origins.incomparable:
+        alike, origins = _same_target_earlier(db, about, benchmark_id, (alike, origins))
     canaries = tuple(runs.canaries_passed(db, about.run_id))
+    why = _why_alone(db, about, newest, alike, origins.incomparable)
     if alike is None or not compared or origins.incomparable:
-        return EarlierRunStanding(alike, None, None, origins, canaries)
+        return EarlierRunStanding(alike, None, None, origins, canaries, not_compared=why)
     shared = shared_cases.shared(db, alike.id, about.run_id)
+    if not shared.cases:
+        why = f"not compared with {alike.id}: it has no case of this run as it is now"
     whole = about.request.selection is None
     fallen = _fallen_most(runs.kept_means(db, alike.id), means) if whole else None
     regression = _regression(db, about, alike, shared, fallen, origins)
     since, beside_base = _fallen_since(db, about, alike, shared, origins)
     fall = supported_fall(since, beside_base) if since and beside_base else supported_fall(alike.id, shared)
-    return EarlierRunStanding(alike, shared, regression, origins, canaries, since, fallen, fall)
+    return EarlierRunStanding(alike, shared, regression, origins, canaries, since, fallen, fall, why)
 
 
-def _newest_alike(db: Db, about: Concluding, benchmark_id: str) -> runs.Earlier | None:
-    """The newest earlier run, if the cases that both have were judged alike; else the newest that was judged alike altogether."""
-    newest = runs.earlier(db, benchmark_id)
+def _why_alone(
+    db: Db, about: Concluding, newest: runs.Earlier | None, alike: runs.Earlier | None, incomparable_with: str
+) -> str:
+    """Returns why the run is compared with no earlier one, where there is one; empty where it is."""
     if newest is None:
+        return ""
+    if alike is not None:
+        return f"not compared with {alike.id}: {incomparable_with}" if incomparable_with else ""
+    if then := answered_otherwise(db, newest.id, about):
+        return (
+            f"the judge's model answered as {about.answered_by}, in {newest.id} as {then}: not compared with it, and a new"
+            " series begins"
+        )
+    return f"judge or rubric changed since {newest.id}: not compared with it"
+
+
+def _same_target_earlier(
+    db: Db, about: Concluding, benchmark_id: str, found: tuple[runs.Earlier, Origins]
+) -> tuple[runs.Earlier, Origins]:
+    """The newest earlier run of the run's own target, if it can be compared; else what was found.
+
+    Two targets that take turns on one benchmark are each compared with their own last run.
+    """
+    target = about.request.target
+    own = None if target is None else runs.earlier(db, benchmark_id, target=target)
+    if own is None or own == found[0] or not _is_judged_alike(db, own, about):
+        return found
+    origins = _origins(db, about, own)
+    return found if origins.incomparable else (own, origins)
+
+
+def _is_judged_alike(db: Db, earlier: runs.Earlier, about: Concluding) -> bool:
+    """Returns whether the cases that both have were judged alike."""
+    if answered_otherwise(db, earlier.id, about):
+        return False
+    return earlier.judged_alike == about.judged_alike or same_yardsticks(db, earlier.id, about.run_id)
+
+
+def _newest_alike(db: Db, about: Concluding, benchmark_id: str, newest: runs.Earlier | None) -> runs.Earlier | None:
+    """The newest earlier run, if the cases that both have were judged alike; else the newest that was judged alike altogether."""
+    if newest is None or answered_otherwise(db, newest.id, about):
         return None
-    if answered_otherwise(db, newest.id, about):
-        return None
-    if newest.judged_alike == about.judged_alike or same_yardsticks(db, newest.id, about.run_id):
+    if _is_judged_alike(db, newest, about):
         return newest
     alike = runs.earlier(db, benchmark_id, judged_alike=about.judged_alike)
     return None if alike is None or answered_otherwise(db, alike.id, about) else alike

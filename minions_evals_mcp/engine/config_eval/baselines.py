@@ -32,11 +32,14 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class ColumnGate:
-    """A column beside its baseline: what changed on the tests that both have, and what the gate makes of it."""
+    """A column beside its baseline: what changed on the tests that both have, and what the gate makes of it.
+
+    `diff` is None where nothing could be compared: the gate is undecided then, or passes for a column that is new.
+    """
 
     column: int
     before: str
-    diff: RunDiff
+    diff: RunDiff | None
     gate: Gate
 
 
@@ -48,7 +51,7 @@ def baseline_of(db: Db, matrix: Matrix, named: str | None) -> Evaluated | None:
     own = {column.run_id for column in matrix.columns}
     events = _evaluations(db, matrix.title)
     if named is None:
-        return next((evaluated for evaluated, _ in events if not own & {*evaluated.run_ids}), None)
+        return next((evaluated for evaluated, _ in events if {*evaluated.run_ids} != own), None)
     of_branch = [evaluated for evaluated, branch in events if branch == named]
     if of_branch:
         return next((evaluated for evaluated in of_branch if {*evaluated.run_ids} != own), of_branch[0])
@@ -82,23 +85,29 @@ def gates_against(db: Db, matrix: Matrix, named: str | None) -> list[ColumnGate]
 
 
 def column_gates(db: Db, matrix: Matrix, baseline: Evaluated) -> list[ColumnGate]:
-    """Each column beside the one that it stands for; a column that has none there, or no test in common, is in none."""
+    """Each column beside the one that it stands for; a column that is that run itself is in none.
+
+    One that has no counterpart is new and passes, unless no column has one.
+    """
+    pairs = dict(_paired(db, matrix, baseline))
     gates: list[ColumnGate] = []
-    for number, before in _paired(db, matrix, baseline):
-        after = matrix.columns[number].run_id
-        if (
-            after is None
-            or before == after
-            or runs.benchmark_run(db, before) is None
-            or runs.benchmark_run(db, after) is None
-        ):
-            continue
-        try:
-            diff = run_diff(db, before, after)
-        except (BadInputError, NotFoundError):
-            continue
-        gates.append(ColumnGate(number, before, diff, _gate(diff)))
+    for number, column in enumerate(matrix.columns):
+        before, after = pairs.get(number), column.run_id
+        if before is None:
+            gates.append(ColumnGate(number, "", None, "held" if pairs else "undecided"))
+        elif after is not None and before != after and runs.benchmark_run(db, after) is not None:
+            diff = _diff(db, before, after)
+            gates.append(ColumnGate(number, before, diff, "undecided" if diff is None else _gate(diff)))
     return gates
+
+
+def _diff(db: Db, before: str, after: str) -> RunDiff | None:
+    """What changed between the two; None where they have no test that was measured alike."""
+    try:
+        diff = run_diff(db, before, after)
+    except (BadInputError, NotFoundError):
+        return None
+    return diff if diff.alike else None
 
 
 def _paired(db: Db, matrix: Matrix, baseline: Evaluated) -> list[tuple[int, str]]:

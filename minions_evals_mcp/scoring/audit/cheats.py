@@ -232,7 +232,9 @@ def counts(cheat: Cheat, reference: Reference | None) -> bool:
 
 
 def lacks(reference: str, text: str) -> bool:
-    """Returns whether the text has under half of the reference's words, or not its form."""
+    """Returns whether the text has under half of the reference's words, or not its form; spaces alone are no difference."""
+    if "".join(reference.split()).casefold() == "".join(text.split()).casefold():
+        return False
     if _form_of(reference) == "json" and _form_of(text) != "json":
         return True
     return bool(content_words(reference)) and share_said(reference, text) < 0.5

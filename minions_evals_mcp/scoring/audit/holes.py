@@ -157,7 +157,13 @@ def plan_of(request: AuditedCase, question: str) -> AuditPlan:
     rules, reference = request.rules, request.reference
     made: list[Mutant] = []
     if reference is not None:
-        made = mutants(reference, question=question, on_text=rules.look_at_text(), on_log=rules.look_at_log())
+        made = mutants(
+            reference,
+            question=question,
+            on_text=rules.look_at_text(),
+            on_log=rules.look_at_log(),
+            assertions=[*rules.assertions()],
+        )
     return AuditPlan(request, tuple(cheats(request)), tuple(made))
 
 

@@ -12,9 +12,11 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.scoring.audit.choices import other_choices, other_of_enum
 from minions_evals_mcp.scoring.audit.facts import Fact, facts
 from minions_evals_mcp.scoring.audit.negation import contraries
 from minions_evals_mcp.scoring.audit.references import Reference
@@ -28,32 +30,42 @@ MOST_LEAVES = 40
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A wrong answer made from the reference. `look`: it may still be right, so it counts neither for nor against the checks."""
+    """A wrong answer made from the reference. `look`: it may still be right, so it counts neither for nor against the checks.
+
+    `listed`: it is wrong even where a check names it among the texts that it takes.
+    """
 
     kind: MutantKind
     output: Json
     tool_calls: tuple[ToolCall, ...] | None
     told: str
     look: bool = False
+    listed: bool = False
 
 
-def mutants(reference: Reference, *, question: str, on_text: bool, on_log: bool) -> list[Mutant]:
+def mutants(
+    reference: Reference, *, question: str, on_text: bool, on_log: bool, assertions: Sequence[Assertion] = ()
+) -> list[Mutant]:
     """The mutants of a reference, at most four of a kind.
 
     `question`: what was asked; a fact that the answer only repeats from it is changed where there is no other.
-    `on_text`, `on_log`: whether any check looks at the text, or at the log.
+    `on_text`, `on_log`: whether any check looks at the text, or at the log. `assertions` are those that may name alternatives.
     """
     made = [
+        *(_of_choices(reference, question, assertions) if on_text else ()),
         *(_of_output(reference, question) if on_text else ()),
         *(_of_log(reference, alone=not on_text) if on_log else ()),
     ]
     wrong_answers: list[Mutant] = []
     seen = {_sameness(reference.output, reference.tool_calls)}
     right = {*map(normal, reference.accepted)}
+    given = {normal(output_text(paraphrase)) for paraphrase in reference.paraphrases}
     for mutant in made:
         same = _sameness(mutant.output, mutant.tool_calls)
         many = sum(other.kind == mutant.kind for other in wrong_answers) >= MOST_OF_A_KIND
-        is_right = mutant.tool_calls == reference.tool_calls and normal(output_text(mutant.output)) in right
+        is_right = mutant.tool_calls == reference.tool_calls and normal(output_text(mutant.output)) in (
+            given if mutant.listed else right
+        )
         if not many and not is_right and same not in seen:
             seen.add(same)
             wrong_answers.append(mutant)
@@ -69,6 +81,20 @@ def _of_output(reference: Reference, question: str) -> Iterator[Mutant]:
     for key, value in reference.output.items():
         for kind, changed, detail, sure in _of_value(value, question):
             yield Mutant(kind, {**reference.output, key: changed}, reference.tool_calls, detail, look=not sure)
+
+
+def _of_choices(reference: Reference, question: str, assertions: Sequence[Assertion]) -> Iterator[Mutant]:
+    """The other answers that the question or the checks name beside the right one."""
+    for key, value in reference.output.items():
+        if not isinstance(value, str):
+            continue
+        for other, sure in other_choices(value, question, assertions):
+            changed = {**reference.output, key: other}
+            yield Mutant("name", changed, reference.tool_calls, f"{value} → {other}", look=not sure, listed=sure)
+        parsed = structured(value)
+        for path, leaf in () if parsed is None else other_of_enum(parsed, assertions):
+            changed = {**reference.output, key: json.dumps(_with(parsed, path, leaf), ensure_ascii=False)}
+            yield Mutant("name", changed, reference.tool_calls, f"{_path_text(path)} → {leaf!r}")
 
 
 _Change = tuple[MutantKind, JsonValue, str, bool]
@@ -105,6 +131,8 @@ def _of_text(text: str, question: str) -> Iterator[_Change]:
         yield fact.kind, changed, f"{text[fact.start : fact.end]} → {fact.other}", fact.sure
     for turned in contraries(text):
         yield "negation", turned.text, "says the contrary", turned.sure
+    yield from _of_signs(text)
+    yield from _of_operands(text)
     yield from _of_steps(text)
     yield from _of_order(text, question)
 
@@ -154,6 +182,25 @@ def _other_scalar(text: str) -> str:
     if text.casefold() in {"true", "false"}:
         return "false" if text.casefold() == "true" else "true"
     return "Tessaro" if text[:1].isupper() else "tessaro"
+
+
+_OPERANDS = re.compile(r"(\\frac)\{([^{}]*)\}\{([^{}]*)\}")
+
+
+def _of_operands(text: str) -> Iterator[_Change]:
+    """A fraction that stands on its head."""
+    match = _OPERANDS.search(text)
+    if match is not None and match[2] != match[3]:
+        changed = f"{text[: match.start()]}{match[1]}{{{match[3]}}}{{{match[2]}}}{text[match.end() :]}"
+        yield "argument", changed, "numerator and denominator in each other's place", True
+
+
+def _of_signs(text: str) -> Iterator[_Change]:
+    """An answer of signs alone, such as Morse code, with two of them in each other's place."""
+    signs = [*dict.fromkeys("".join(text.split()))]
+    if len(text) >= 3 and len(signs) >= 2 and not any(sign.isalnum() for sign in signs):
+        changed = text.translate(str.maketrans(signs[0] + signs[1], signs[1] + signs[0]))
+        yield "name", changed, f"{signs[0]} and {signs[1]} in each other's place", True
 
 
 _NUMBERED = re.compile(r"(?m)^[ \t]*(?:\d+[.)]|[-*•])[ \t]+\S[^\n]*(?:\n|\Z)")

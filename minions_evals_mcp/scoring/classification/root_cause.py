@@ -25,6 +25,7 @@ _UNSURE: dict[str, str] = {
     "talk": "in conversations with a user, the step that stands out is the cause in only",
     "short relay": "in short exchanges among agents, the last answer is the cause in only",
     "long relay": "in long exchanges among agents, a repeated request is the cause in only",
+    "crew": "where agents call tools, the step that stands out is the cause in only",
     "request": "the step that stands out in a log is the cause in only",
 }
 """Why no step is named, by the shape of the log; the share follows."""

@@ -215,6 +215,16 @@ def not_compared(db: Db, previous: str, current: str) -> dict[str, bool]:
     return {case_id: is_worse for case_id, is_worse in edited.items() if case_id not in compared}
 
 
+def gone(db: Db, previous: str, current: str) -> int:
+    """The number of cases that the previous run judged and the current one was not to."""
+    (number,) = db.execute(
+        "SELECT count(DISTINCT test_case_id) FROM test_run WHERE benchmark_run_id = ?"
+        " AND test_case_id NOT IN (SELECT case_id FROM unit WHERE job_id = ?)",
+        (previous, current),
+    ).fetchone()
+    return number
+
+
 def _in_run(db: Db, run_id: str) -> Iterator[_Stood]:
     """The cases that a run judged, in its order."""
     return map(_Stood._make, db.execute(_OF_RUN, (run_id,)))

@@ -13,9 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.engine.judge.compose import failed_output
@@ -92,7 +95,7 @@ def labelled_retail(folder: Path) -> Iterator[Labelled]:
 
 
 def labelled_magentic(folder: Path) -> Iterator[Labelled]:
-    """AgentRx's runs of Magentic-One, most of them of Who&When's questions, with labels of its own; all are a check."""
+    """AgentRx's runs of Magentic-One, most of them of Who&When's questions, with labels of its own."""
     labels = {one["trajectory_id"]: one for one in json.loads((folder / MAGENTIC).read_text(encoding="utf-8"))}
     for path in sorted(folder.glob("data/magentic_dataset*/*.json")):
         label = labels.pop(path.stem, None)
@@ -108,13 +111,31 @@ def labelled_magentic(folder: Path) -> Iterator[Labelled]:
                     "mistake_step": int(causes[0]) - 1,
                 }
             )
-            yield Labelled(run.failed, run.messages, run.mistake, is_even=False)
+            yield Labelled(run.failed, run.messages, run.mistake, run.is_even)
 
 
 def labelled_relays(folder: Path) -> Iterator[Labelled]:
     """Who&When's hand-crafted runs."""
     for run in runs(folder):
         yield Labelled(run.failed, run.messages, run.mistake, run.is_even)
+
+
+def labelled_generated(folder: Path) -> Iterator[Labelled]:
+    """Who&When's generated runs: agents that write code, a terminal that runs it. A label is on the message with the code."""
+    for path in sorted(folder.glob("Who&When/Algorithm-Generated/*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        history: list[Any] = [{**message, "role": "human"} for message in record["history"]]
+        run = run_of({**record, "history": history})
+        calls: list[ToolCall] = []
+        places: list[int] = []
+        for place, message in enumerate(history[1:], 1):
+            if message.get("name") == "Computer_terminal":
+                before = history[place - 1]
+                code: Json = {"code": before["content"]}
+                agent = before.get("name")
+                calls.append(ToolCall(tool="terminal", arguments=code, result=message["content"], agent=agent))
+                places.append(place - 1)
+        yield Labelled(replace(run.failed, tool_calls=tuple(calls)), places, run.mistake, run.is_even)
 
 
 def told(run: Labelled) -> Told | None:
@@ -164,6 +185,7 @@ def main() -> None:
         "AgentRx retail": [*labelled_retail(folders.agentrx)],
         "AgentRx Magentic-One": [*labelled_magentic(folders.agentrx)],
         "Who&When": [*labelled_relays(folders.who)],
+        "Who&When generated": [*labelled_generated(folders.who)],
     }
     every: list[Told] = []
     for name, labelled in runs_of.items():

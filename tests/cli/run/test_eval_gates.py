@@ -60,6 +60,22 @@ def test_a_large_fall_that_too_few_tests_decide_is_no_verdict(at: Terminal) -> N
     assert "too few tests changed to decide" in open_gate.err
 
 
+def test_a_config_of_which_no_test_is_as_before_is_undecided_and_a_new_column_is_named(at: Terminal) -> None:
+    gated = ("eval", "c.yaml", "--yes", "--fail-on-regression")
+    config(at, ">= 0", tests=2)
+    at.run(*gated)
+    file = at.folder / "c.yaml"
+    two = file.read_text().replace("file://answers.py", "file://answers.py, {id: 'file://answers.py', label: more}")
+    file.write_text(two)
+    added = at.run(*gated)
+    file.write_text(two.replace("Say", "Tell").replace("n: 0", "n: 7").replace("n: 1", "n: 8"))
+    other = at.run(*gated)
+    assert (added.code, other.code) == (0, 3), added.err + other.err
+    assert "more is not in the baseline: nothing to compare with." in added.err
+    assert "gate undecided:" in other.err
+    assert "nothing to compare with" in other.err
+
+
 def test_a_minimum_pass_rate_fails_beyond_chance_and_is_undecided_within_it(at: Terminal) -> None:
     config(at, ">= 3", tests=20)
     gate = ("eval", "c.yaml", "--yes", "--min-pass-rate")

@@ -305,6 +305,7 @@ def test_in_a_talk_with_a_user_no_step_is_named_and_a_hand_over_is_no_timeout() 
 def test_a_step_is_named_where_the_counted_share_is_at_least_one_half() -> None:
     relay = [said_by("Searcher", f"Find {n}", "12") for n in range(3)]
     shapes: dict[Shape, list[ToolCall]] = {"short relay": relay, "long relay": relay * 4, "request": [call("look", 1)]}
+    shapes["crew"] = [call("look", 1).model_copy(update={"agent": "Coder"})]
     for shape, steps in shapes.items():
         log = Log(failed({"q": "How many?"}, steps, "12"))
         right, of = COUNTED[shape]

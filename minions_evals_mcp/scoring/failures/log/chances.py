@@ -13,18 +13,20 @@ from minions_evals_mcp.scoring.failures.log.reading import Log
 
 NAMED_FROM = 0.5
 """The chance from which a step is named."""
-Shape = Literal["talk", "short relay", "long relay", "request"]
+Shape = Literal["talk", "short relay", "long relay", "crew", "request"]
 
 COUNTED: Mapping[Shape, tuple[int, int]] = {
     "talk": (3, 14),
-    "short relay": (6, 8),
-    "long relay": (3, 13),
+    "short relay": (9, 16),
+    "long relay": (4, 21),
+    "crew": (1, 4),
     "request": (160, 160),
 }
 """Findings that named the labelled step, of all findings, in each shape's logs that were counted.
 
-A talk with a user: AgentRx tau-retail, tasks of even number. A relay among agents: Who&When's hand-crafted runs whose question
-has an even digest. One request: the planted office logs of this project, for which no public labelled logs are known.
+A talk with a user: AgentRx tau-retail, tasks of even number. A relay among agents: the runs of Who&When and AgentRx that people
+wrote down, whose question has an even digest. Agents that call tools: Who&When's generated runs, likewise. One request: the planted
+office logs of this project, for which no public labelled logs are known.
 """
 
 
@@ -32,7 +34,9 @@ def shape_of(log: Log) -> Shape:
     """The shape of the log: who talks with whom bears on what a step shows."""
     if is_delegated(log):
         return "short relay" if len(log.steps) <= SHORT else "long relay"
-    return "talk" if log.failed.is_talk else "request"
+    if log.failed.is_talk:
+        return "talk"
+    return "crew" if any(step.agent for step in log.steps) else "request"
 
 
 def chance(log: Log) -> float:

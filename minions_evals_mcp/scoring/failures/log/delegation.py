@@ -21,8 +21,10 @@ _TELLING = 4
 
 
 def is_delegated(log: Log) -> bool:
-    """Returns whether the steps are answers of agents, and not of tools: each names its agent, and is a text."""
-    return bool(log.steps) and all(step.agent and isinstance(step.result, str) for step in log.steps)
+    """Returns whether the steps are answers of agents, and not of tools that agents called: each is a text of its agent's."""
+    return bool(log.steps) and all(
+        step.agent and step.agent == step.tool and isinstance(step.result, str) for step in log.steps
+    )
 
 
 def delegated_faults(log: Log) -> Iterator[Finding]:
