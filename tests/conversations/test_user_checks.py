@@ -23,6 +23,12 @@ def kinds(*said: tuple[str, str], setup: Conversation = SETUP, ended: Ending | N
     return [(fault.kind, fault.turn) for fault in user_faults(setup, turns, ended, tools={"refund", "get_order"})]
 
 
+def test_in_wordings_written_after_the_rules_planted_faults_are_found() -> None:
+    found = caught("third", 40)
+    assert {kind: count for kind, count in found.items() if count < 38} == {}
+    assert len(false_alarms("third", 100) + false_alarms("fourth", 200)) <= 9
+
+
 @pytest.mark.parametrize("half", ["open", "untouched"])
 def test_planted_faults_are_found_and_sound_conversations_are_left_alone(half: Half) -> None:
     found = caught(half, 40)
@@ -45,6 +51,15 @@ ASKED = ("My kettle broke.", "What is your order number?")
         ([ASKED, ("What is your order number?", "")], [("role-swapped", 2)]),
         ([ASKED, ("How may I help you?", "")], [("role-swapped", 2)]),
         ([ASKED, ("Let me check. It is A1-220.", "")], []),
+        ([ASKED, ("May I have your order number, please?", "")], [("role-swapped", 2)]),
+        ([ASKED, ("Our support team will contact you tomorrow.", "")], [("role-swapped", 2)]),
+        ([ASKED, ("May I have your name?", "")], []),
+        ([ASKED, ("Could you give me your address for the parcel?", "")], [("role-swapped", 2)]),
+        ([ASKED, ("Let's talk about football instead.", "")], [("goal-dropped", 2)]),
+        ([ASKED, ("Let's talk about the kettle first.", "")], []),
+        ([ASKED, ("I can drop it off at the shop. A1-220.", "")], []),
+        ([ASKED, ("I don't care which way you pay it back. A1-220.", "")], []),
+        ([ASKED, ("Don't bother sending a letter, A1-220.", "")], []),
         ([ASKED, ("Ich weiß das nicht, wie kann ich die Nummer finden?", "")], [("wrong-language", 2)]),
         ([ASKED, ("The order number is B7-991.", "")], [("contradicted-fact", 2)]),
         ([ASKED, ("Write to ada@example.org.", "")], [("invented-fact", 2)]),

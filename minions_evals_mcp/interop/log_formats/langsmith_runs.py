@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, groups
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
@@ -22,6 +22,10 @@ _READ = (
     "id", "trace_id", "parent_run_id", "name", "inputs", "outputs", "error", "start_time", "end_time", "prompt_tokens",
     "completion_tokens", "total_cost", "feedback_stats", "feedback", "child_runs",
 )  # fmt: skip
+
+_TOLD_USER = ("instructions", "simulated_user_prompt", "persona", "user_persona", "user_prompt")
+"""What an example's simulated user is told; `instructions` only beside the user's first message, as in LangSmith's airline set."""
+_FIXED = ("turns", "fixed_responses", "user_messages")
 
 
 def is_export(seen: JsonValue) -> bool:
@@ -63,12 +67,36 @@ def _task(row: Json) -> str:
 
 
 def _example(row: Json, where: str) -> LogSample:
-    outputs = obj(row.get("outputs"))
+    inputs, outputs = obj(row.get("inputs")), obj(row.get("outputs"))
+    talk = _conversation(inputs)
     fits = outputs and "" not in outputs.values()
+    if talk is not None:  # what is expected of a whole conversation is no text to compare one answer with
+        outcome = "\n".join(texts([*outputs.values()]))
+        return LogSample(
+            id=row.get("id"), inputs=inputs, assertions=({"type": "llm-rubric", "value": outcome},) if outcome else (),
+            extra=without(row, "id", "inputs", "outputs"), where=where, conversation=talk,
+        )  # fmt: skip
     return LogSample(
-        id=row.get("id"), inputs=obj(row.get("inputs")), expected=outputs if fits else None,
+        id=row.get("id"), inputs=inputs, expected=outputs if fits else None,
         targets=texts([*outputs.values()]), extra=without(row, "id", "inputs", "outputs"), where=where,
     )  # fmt: skip
+
+
+def _conversation(inputs: Json) -> Json | None:
+    """How the user of a multi-turn example is played: as its instructions say, or by its fixed messages."""
+    lists = [listed for name in _FIXED if (listed := listed_values(inputs.get(name)))]
+    fixed = lists[0] if lists else ()
+    if fixed and all(isinstance(text, str) and text.strip() for text in fixed):
+        return {"turns": [*fixed], "maxTurns": len(fixed)}
+    told = next((text for name in _TOLD_USER if isinstance(text := inputs.get(name), str) and text.strip()), None)
+    if told is None:
+        return None
+    said = [message.get("content") for message in objects(inputs.get("messages")) if message.get("role") == "user"]
+    opening = next((text for text in (inputs.get("input"), *said[:1]) if isinstance(text, str) and text), None)
+    own_words = any(inputs.get(name) == told for name in _TOLD_USER[1:])
+    if opening is None and not own_words:
+        return None  # instructions alone are those of the agent
+    return without({"player": "model", "goal": told, "opening": opening})
 
 
 def _sample(root: Json, rows: list[Json], where: str) -> LogSample:

@@ -38,7 +38,7 @@ def state_rule(
 ) -> ForeignScore:
     """The reading of a conversation, by the gold actions (name, arguments) and the outputs that the task asks for."""
     made = sorted(_successful(messages))
-    wanted = sorted(f"{name} {canonical(arguments)}" for name, arguments in gold if _changes(name))
+    wanted = sorted(f"{name} {canonical(arguments)}" for name, arguments in gold if changes(name))
     said = _plain(" ".join(str(message.get("content") or "") for message in map(obj, messages) if _is_agent(message)))
     unsaid = [str(output) for output in outputs if _plain(str(output)) not in said]
     passed = made == wanted and not unsaid
@@ -53,11 +53,12 @@ def _successful(messages: Sequence[JsonValue]) -> Iterator[str]:
             {call.get("id"): obj(call.get("function")) for call in map(obj, listed_values(message.get("tool_calls")))}
         )
         call = asked.pop(message.get("tool_call_id"), None) if message.get("role") == "tool" else None
-        if call is not None and _changes(call.get("name")) and not _is_error(message):
+        if call is not None and changes(call.get("name")) and not _is_error(message):
             yield f"{call.get('name')} {_arguments(call.get('arguments'))}"
 
 
-def _changes(name: JsonValue) -> bool:
+def changes(name: JsonValue) -> bool:
+    """Whether a tool of that name changes something."""
     return isinstance(name, str) and _READS.match(name) is None
 
 

@@ -27,6 +27,7 @@ from minions_evals_mcp.interop.log_formats import (
     session_log,
     skill_evals,
     tau2,
+    tau2_tasks,
     tau_bench,
     trace_log,
 )
@@ -85,6 +86,7 @@ FORMATS: tuple[Format, ...] = (
     Format("otel", "OpenTelemetry spans (GenAI, OpenInference)", lambda seen: trace_log.is_spans(seen.first), trace_log.read),
     Format("tau-bench", "trajectories of tau-bench", lambda seen: tau_bench.is_trajectories(seen.first), tau_bench.read),
     Format(tau2.NAME, "results of tau2-bench", lambda seen: tau2.is_results(seen.first), tau2.read),
+    Format(tau2_tasks.NAME, "tasks of tau2-bench", lambda seen: tau2_tasks.is_tasks(seen.first), tau2_tasks.read),
     Format("deepeval", "a test run of DeepEval", lambda seen: deepeval_run.is_run(seen.first), deepeval_run.read),
     Format(
         plugin_eval.NAME, "results of claude plugin eval",

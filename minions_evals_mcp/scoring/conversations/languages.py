@@ -10,11 +10,14 @@ _WORDS: dict[str, str] = {
     " your me can could would will with for from and or but please about so there need want of to in on at be been just",
     "de": "der die das ein eine ich du sie wir ihr er es ist sind war nicht habe hat haben und oder aber mit für von wie was wann warum"
     " wo wer welche mein meine ihre mir mich kann könnte würde bitte auf dem den noch schon auch zu im in zum dass wenn jetzt"
-    " so will an also hat man",
+    " so will an also hat man ihnen ihm ihn uns sich kein keine diese dieser dieses nur mehr sehr nach bei aus über einen einem einer"
+    " etwas alles doch wieder wird werden muss müssen soll können könnten sein damit hier dann da",
     "fr": "le la les un une je tu il elle nous vous ils est sont était ne pas ai avez a et ou mais avec pour de du des comment quoi"
-    " quand pourquoi où qui quel mon ma mes votre me peux pouvez voudrais s'il plaît sur que ce cette cela déjà plus au en y",
+    " quand pourquoi où qui quel mon ma mes votre me peux pouvez voudrais s'il plaît sur que ce cette cela déjà plus au en y"
+    " c'est j'ai n'est qu'il ce ces sa ses leur être avoir fait faire dans par sans très aussi encore pouvez puis moi lui pas",
     "es": "el la los las un una yo tú él ella nosotros usted ustedes es son era no he ha han y o pero con para por de del cómo qué"
-    " cuándo dónde quién mi mis su me puede podría quiero favor que este esta eso ya más en al lo le se está tengo hacer",
+    " cuándo dónde quién mi mis su me puede podría quiero favor que este esta eso ya más en al lo le se está tengo hacer"
+    " muy sin sobre también hay ahora tiene puedo estoy ese esa esto nada algo desde hasta porque les nos fue",
     "it": "il lo la gli le un una io tu lui lei noi voi è sono era non ho ha hanno e o ma con per di del come cosa quando perché dove"
     " chi mio mia suo mi può vorrei che questo questa già più al nel si sta devo fare",
     "pt": "o a os as um uma eu você ele ela nós é são era não tenho tem e ou mas com para por de do da como que quando onde quem meu"

@@ -18,7 +18,8 @@ _THINGS = (
 )
 _DONE = (
     r"(?:processed|issued|booked|updated|cancell?ed|refunded|forwarded|submitted|created|scheduled|changed|reset|sent|completed"
-    r"|confirmed)"
+    r"|confirmed|closed|approved|resolved|registered|activated|added|removed|opened|reopened|extended|renewed|upgraded|transferred"
+    r"|escalated|corrected|rebooked|replaced)"
 )
 ROLE_SWAPPED = re.compile(
     r"^\s*(?:assistant|agent|support|bot|ai|system|assistent|agente)\s*:"
@@ -37,6 +38,13 @@ ROLE_SWAPPED = re.compile(
     rf"|\b(?:provide|tell me|give me|confirm|share|state|enter)(?: me)?(?: with)? your {_THINGS}"
     r"|\b(?:let me|i(?:'ll| will)|allow me to) (?:just )?(?:look up|check|pull up|review|process|access|verify|find)"
     r" (?:your|that for you|this for you)\b"
+    rf"|\b(?:may|can|could|would) (?:i|we|you) (?:please |kindly |also |just )?(?:have|get|see|confirm|verify|provide|give|tell|state"
+    rf"|share)(?: (?:me|us))?(?: with)? your (?:full |current )?{_THINGS}"
+    r"|\b(?:we|i) (?:sincerely |do |deeply )?apologi[sz]e for (?:the|any|this|your) \w+"
+    r"|\bwe(?:'re| are) (?:very |so |truly |really )?sorry (?:for|about) (?:the|any|this) (?:inconvenience|trouble|delay|confusion|mix-up)"
+    r"|\bour (?:\w+ )?(?:team|department|specialists?|technicians?|staff|engineers?|colleagues?) will (?:\w+ )?(?:contact|call|reach"
+    r"|be in touch|get back|look|review|assist|visit)\b"
+    r"|\bhow (?:can|may|could) we be of\b"
     r"|\blet (?:me|us) know if you (?:have|need) any (?:other|further|more|additional)\b"
     r"|\bwie (?:kann|darf) ich (?:ihnen|dir) (?:helfen|weiterhelfen|behilflich)\b|\bkann ich (?:ihnen|dir) (?:sonst )?noch\b"
     r"|\bals (?:ki|sprachmodell)\b|\b(?:vielen dank|danke) für ihre (?:anfrage|kontaktaufnahme)\b"
@@ -54,12 +62,31 @@ GOAL_DROPPED = re.compile(
     r"|\b(?:let's|let us|can we|i(?:'d| would)? (?:rather|want to|like to)?) ?talk about (?:something|the weather|another|other)\b"
     r"|\b(?:don't|do not) (?:want|need) (?:it|that|this|the \w+|any of \w+) (?:any ?more|after all|any longer)\b"
     r"|\b(?:leave|keep) (?:it|everything|things|all) (?:as (?:it|they) (?:is|are|was|were)|alone|be)\b"
+    r"|\b(?:scrap|drop|abandon) (?:that|it|this|the (?:whole )?(?:thing|idea|request|matter))\b(?! off| by| at| in| on)"
+    r"|\b(?:don't|do not) (?:really )?care (?:about (?:it|this|that|all this) )?(?:any ?more|any longer)\b"
+    r"|\b(?:don't|do not) bother(?: with (?:it|this|that))?(?: any ?more)?(?=[.!,;]|$)"
+    r"|\bdecided (?:against (?:it|this|that|the whole)|not to (?:go on|go ahead|continue|proceed|bother))"
+    r"|\b(?:i(?:'ll| will)|i can) (?:just )?live with (?:it|that)\b|\bi give up\b"
+    r"|\bsomething (?:completely |entirely |totally |quite )?(?:different|else) (?:now|instead)\b"
+    r"|\b(?:tell|write|give) me (?:a|some) (?:joke|poem|story|recipe|song|riddle)s?\b"
     r"|\b(?:would|'d) rather cancel (?:my|the|this|that) request\b"
+    r"|\b(?:lassen (?:wir|sie)|lass) (?:das|es)(?: lieber| einfach| doch)*(?: sein| bleiben)?(?=[.!,;]|$)"
+    r"|\b(?:das|es) hat sich erledigt\b|\b(?:will|brauche|möchte) (?:ich )?(?:das|es) (?:jetzt )?(?:nicht|gar nicht) mehr\b"
+    r"|\bn'en (?:veux|ai) plus (?:besoin)?\b|\bj'abandonne\b|\boublions (?:ça|cela|tout)\b"
+    r"|\bya no (?:lo |la )?(?:quiero|necesito)\b|\bda igual, (?:no|ya|déjelo)"
     r"|\b(?:vergessen sie|vergiss) (?:das|es)\b|\bich habe es mir anders überlegt\b|\breden wir (?:lieber )?über etwas anderes\b"
     r"|\b(?:oubliez|laissez tomber)\b|\bj'ai changé d'avis\b|\bparlons d'autre chose\b"
     r"|\b(?:olv[ií]del[oa]|olv[ií]dalo|d[ée]jelo)\b|\bhe cambiado de (?:idea|opinión)\b|\bhablemos de otra cosa\b",
     re.IGNORECASE,
 )
+TALK_ABOUT = re.compile(
+    r"\b(?:let's|let us|can we|could we|i(?:'d| would)? (?:rather|prefer to|like to|want to)) (?:just |rather )?"
+    r"(?:talk|chat|speak) about ([^.!?,;]{3,60})"
+    r"|\breden wir (?:lieber |jetzt )?(?:über|von) ([^.!?,;]{3,60})|\bparlons (?:plutôt )?d(?:e |u |es |')([^.!?,;]{3,60})"
+    r"|\bhablemos (?:mejor )?de ([^.!?,;]{3,60})",
+    re.IGNORECASE,
+)
+"""What the user turns to: another goal where nothing of it was spoken of."""
 NO_LONGER = re.compile(r"\bno longer (?:want|need|interested)\b", re.IGNORECASE)
 CANCELLING = re.compile(
     r"cancel|end (?:the|my)|terminat|quit|unsubscrib|give up|kündig|abbestell|storn|annul|résili|desist|anul|baja",

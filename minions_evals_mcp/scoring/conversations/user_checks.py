@@ -13,7 +13,7 @@ from minions_evals_mcp.scoring.conversations.languages import language_of, speak
 from minions_evals_mcp.scoring.conversations.wording import asks_for, contains, plain, says, sentences
 from minions_evals_mcp.scoring.failures.texts import cut
 
-CHECK_VERSION = "rules-1"
+CHECK_VERSION = "rules-2"
 """The name of these rules: rules that find something else have another name, for people's labels speak of the ones they saw."""
 LONG_ENOUGH = 3
 """A message of so many words says the same twice only if somebody repeats it."""
@@ -151,10 +151,24 @@ def _did_agents_job(heard: Heard) -> UserFault | None:
 
 def _goal_dropped(heard: Heard) -> UserFault | None:
     gives_up = signs.CANCELLING.search(f"{heard.setup.goal} {heard.setup.opening or ''}")
-    found = signs.GOAL_DROPPED.search(heard.text) or (None if gives_up else signs.NO_LONGER.search(heard.text))
+    found = (
+        signs.GOAL_DROPPED.search(heard.text)
+        or (None if gives_up else signs.NO_LONGER.search(heard.text))
+        or _another_topic(heard)
+    )
     if found is None or signs.GOAL_DROPPED.search(f"{heard.setup.goal} {heard.setup.persona}"):
         return None
     return heard.fault("goal-dropped", "the user drops its goal", found[0])
+
+
+def _another_topic(heard: Heard) -> re.Match[str] | None:
+    """Where the user turns to something of which neither its goal nor anybody said a word."""
+    found = signs.TALK_ABOUT.search(heard.text)
+    if found is None:
+        return None
+    spoken = {*plain("\n".join([heard.known(), *(turn.user for turn in heard.before)])).split()}
+    words = [word for word in plain(next(filter(None, found.groups()))).split() if len(word) > LONG_ENOUGH]
+    return found if words and spoken.isdisjoint(words) else None
 
 
 def _wrong_facts(heard: Heard) -> UserFault | None:

@@ -7,7 +7,8 @@ from random import Random
 from typing import NamedTuple
 
 from minions_evals_mcp.domain.conversations import Conversation, Ending, Turn, Withheld
-from tests.bench.conversations.scenes import AGAIN, PLANTED, SCENES, THANKS, Half, Scene
+from tests.bench.conversations.scene import Scene
+from tests.bench.conversations.scenes import AGAIN, PLANTED, SCENES, THANKS, Half
 
 TOOLS = frozenset({
     "get_order", "refund", "issue_refund", "lookup_customer", "update_record", "find_booking", "confirm_booking", "create_ticket",
@@ -102,7 +103,9 @@ def planted(half: Half, kind: str, number: int) -> Made:
 
 def _is_of(text: str, language: str) -> bool:
     """Whether the planted text is of that language, by its first words."""
-    first = {"de": ("Vielen", "Ich"), "fr": ("Je",), "es": ("No", "Ya"), "en": ("I",)}[language]
+    first = {
+        "de": ("Vielen", "Ich", "Das"), "fr": ("Je", "Ce"), "es": ("No", "Ya"), "en": ("I", "That"),
+    }[language]  # fmt: skip
     return text.split(maxsplit=1)[0] in first
 
 

@@ -6,33 +6,17 @@ what users say anyway, and in `PLANTED` what a player of the user does wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
-Half = Literal["open", "untouched"]
+from tests.bench.conversations.fresh import FOURTH, PLANTED_FOURTH, PLANTED_THIRD, THIRD
+from tests.bench.conversations.scene import Scene
 
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """One user with one goal. `steps` are the agent's question and the user's answer, `close` the agent's last words."""
-
-    language: str
-    goal: str
-    opening: str
-    knows: dict[str, str]
-    secret: str
-    """What the user must not volunteer."""
-    asked: str
-    """The agent's question that may reveal it."""
-    steps: tuple[tuple[str, str], ...]
-    done: str
-    """The agent says that it is done, with a figure of its own."""
-    close: str
-    more: tuple[str, ...] = field(default=())
-    """Things that this user may say besides, which are sound."""
+Half = Literal["open", "untouched", "third", "fourth"]
 
 
 SCENES: dict[Half, tuple[Scene, ...]] = {
+    "third": THIRD,
+    "fourth": FOURTH,
     "open": (
         Scene(
             "en", "Get the money back for the broken kettle of order K-2207", "Hello, my kettle broke and I want my money back.",
@@ -147,6 +131,8 @@ AGAIN: dict[str, str] = {
 }  # fmt: skip
 
 PLANTED: dict[Half, dict[str, tuple[str, ...]]] = {
+    "third": PLANTED_THIRD,
+    "fourth": PLANTED_FOURTH,
     "open": {
         "stop-token": (
             "Thank you. ###STOP###", "###STOP###", "Great, bye. [END]", "Thanks! <|endoftext|>", "That is all. [END OF CONVERSATION]",

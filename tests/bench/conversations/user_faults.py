@@ -1,6 +1,6 @@
 """How many faults of a user's player the rules catch, and how many sound conversations they call spoiled.
 
-python -m tests.bench.conversations.user_faults [open|untouched] [--each 40] [--sound 300] [--named]
+python -m tests.bench.conversations.user_faults [open|untouched|third|fourth] [--each 40] [--sound 300] [--named]
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def say(line: str) -> None:
 def main() -> None:
     """Says the figures."""
     parser = ArgumentParser()
-    parser.add_argument("half", nargs="?", default="untouched", choices=("open", "untouched"))
+    parser.add_argument("half", nargs="?", default="fourth", choices=("open", "untouched", "third", "fourth"))
     parser.add_argument("--each", type=int, default=40)
     parser.add_argument("--sound", type=int, default=300)
     parser.add_argument("--named", action="store_true")

@@ -53,7 +53,16 @@ TRACES: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "opencode": ("b.json", (("Done ", "Paris "), ("0000-1", "0000-2"), ("1.18.33", "1.19.0"))),
 }
 """Of logs of agent-runs alone: a second one's file, and what makes it another and right."""
-CASES = ("openai-evals-samples", "parquet", "skill-evals", "data-set", "adk-evalset", "pydantic-evals", "strands")
+CASES = (
+    "openai-evals-samples",
+    "tau2-tasks",
+    "parquet",
+    "skill-evals",
+    "data-set",
+    "adk-evalset",
+    "pydantic-evals",
+    "strands",
+)
 NOTHING = ("every-eval-ever-results",)
 
 

@@ -26,7 +26,7 @@ from tests.shared.interop.whole_files import SAMPLES, WHOLE
 
 ARCHIVE, TABLE = "inspect-eval", "parquet"
 SAMPLES_UNDER: dict[str, str] = {
-    "data-set": "", "openevals": "", "adk-evalset": "eval_cases", "pydantic-evals": "cases", "strands": "cases",
+    "data-set": "", "openevals": "", "tau2-tasks": "", "adk-evalset": "eval_cases", "pydantic-evals": "cases", "strands": "cases",
     "inspect-json": "samples", "promptfoo": "results.results", "deepeval": "testCases", "skill-evals": "evals",
     "every-eval-ever-results": "", "tau-bench": "", "tau2": "simulations", "opencode": "messages",
     "claude-plugin-eval": "cases", "otel-logs": "resourceLogs",

@@ -224,3 +224,17 @@ CHAT: Json = {
     "gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2,
     "gen_ai.input.messages": spoken("user", "Where?"), "gen_ai.output.messages": spoken("assistant", "Here."), "own.key": "kept",
 }  # fmt: skip
+TAU2_TASK: Json = {
+    "id": "7", "description": {"purpose": "A change that is allowed."},
+    "user_scenario": {
+        "persona": "In a hurry",
+        "instructions": {"domain": "airline", "reason_for_call": "You want one more bag.", "known_info": "You are Ann Lee.",
+                         "unknown_info": None, "task_instructions": "Pay by card."},
+    },
+    "initial_state": None,
+    "evaluation_criteria": {
+        "actions": [{"action_id": "7_0", "name": "get_user", "arguments": {"id": "a"}, "info": None},
+                    {"action_id": "7_1", "name": "update_bags", "arguments": {"bags": 2}, "info": None}],
+        "communicate_info": ["1,628"], "nl_assertions": ["Agent adds a bag."], "reward_basis": ["DB"],
+    },
+}  # fmt: skip

@@ -18,6 +18,7 @@ from tests.shared.interop.log_parts import (
     LOG,
     TAU,
     TAU2,
+    TAU2_TASK,
     TRACE,
     line,
     observation,
@@ -95,6 +96,7 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
             "simulations": [{**tau2_simulation(1.0), "task_id": str(n)} for n in range(3)],
         }),
     ),
+    "tau2-tasks": ("tasks.json", _json([{**TAU2_TASK, "id": str(n)} for n in range(3)])),
     "deepeval": ("test_run_1.json", _json(DEEPEVAL)),
     "openevals": ("sims.json", _json([{**SIMULATION, "thread_id": f"t{n}"} for n in range(3)])),
     "claude-plugin-eval": (

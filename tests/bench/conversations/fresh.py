@@ -1,0 +1,201 @@
+"""Conversations in wordings of their own, written after the rules: `third` may be read by whoever mends a rule, `fourth` is measured."""
+
+from __future__ import annotations
+
+from tests.bench.conversations.scene import Scene
+
+THIRD: tuple[Scene, ...] = (
+    Scene(
+        "en",
+        "Have the washing machine W-8842 repaired that leaks",
+        "Water all over my floor, the machine is leaking.",
+        {"model number": "W-8842", "postcode": "LS1 4AP"},
+        "I tried to open the pump myself",
+        "Did anybody work on it before?",
+        (
+            ("Oh no. Which model number is on the door?", "W-8842, if I read it right."),
+            ("Got it. And the postcode where it stands?", "LS1 4AP"),
+        ),
+        "An engineer comes on Thursday between 8 and 12, job 55-7810.",
+        "Can I do something else?",
+        (
+            "Will I have to pay for the visit?",
+            "Thursday works. I'm home all morning.",
+            "Oh good, I was worried it'd be next week.",
+        ),
+    ),
+    Scene(
+        "en",
+        "Get a copy of the payslip for March 2025",
+        "need my march payslip for the bank pls",
+        {"employee id": "E-30917", "month": "March 2025"},
+        "I am looking for a new job",
+        "What do you need it for?",
+        (("Sure. Your employee id?", "E-30917"), ("Which month exactly?", "March 2025")),
+        "It is in your inbox now, document PS-2025-03.",
+        "Need any other document?",
+        (
+            "Does it show the bonus too?",
+            "Can you send it as a PDF?",
+            "I'll forward it to them today, let me check my mail.",
+        ),
+    ),
+    Scene(
+        "de",
+        "Den Internetanschluss DSL-4471 zum neuen Wohnort in Kassel mitnehmen",
+        "Hallo, ich ziehe um und möchte meinen Anschluss mitnehmen.",
+        {"Vertragsnummer": "DSL-4471", "Stadt": "Kassel"},
+        "Der Nachbar nutzt mein WLAN",
+        "Nutzt noch jemand den Anschluss?",
+        (("Gern. Wie lautet Ihre Vertragsnummer?", "DSL-4471."), ("In welche Stadt ziehen Sie?", "Nach Kassel.")),
+        "Der Umzug ist für den 3. Juni gebucht, Auftrag UM-6621.",
+        "Haben Sie sonst noch Fragen?",
+        ("Muss ich den Router behalten?", "Prima, das passt mir gut.", "Wie lange bin ich dann ohne Netz?"),
+    ),
+    Scene(
+        "fr",
+        "Renouveler la carte de bibliothèque B-5520",
+        "Bonjour, ma carte n'est plus valable.",
+        {"numéro de carte": "B-5520", "nom": "Luc Arnaud"},
+        "j'ai perdu un livre",
+        "Avez-vous encore des livres à rendre ?",
+        (("Quel est votre numéro de carte ?", "C'est B-5520."), ("Et votre nom, s'il vous plaît ?", "Luc Arnaud.")),
+        "Votre carte est valable jusqu'au 30 avril, reçu 70-118.",
+        "Puis-je vous aider pour autre chose ?",
+        ("Est-ce que c'est gratuit ?", "Très bien, je passerai samedi.", "Je peux la garder sur mon téléphone ?"),
+    ),
+)
+FOURTH: tuple[Scene, ...] = (
+    Scene(
+        "en", "Report the street lamp 7719 on Mill Lane that does not work", "A lamp near my house has been dark for a week.",
+        {"lamp number": "7719", "street": "Mill Lane"}, "My son threw a stone at it", "Do you know what happened to it?",
+        (("Thanks for telling us. What's the lamp number?", "7719, it's on a small plate."),
+         ("On which street does it stand?", "Mill Lane.")),
+        "It will be mended within 5 days, report SL-90412.", "Would you like to report anything else?",
+        ("Five days seems long to me.", "OK that's fine.", "Will somebody tell me when it's done?"),
+    ),
+    Scene(
+        "en", "Swap the theatre tickets TK-6650 for the Saturday show", "Hi there! Could I swap two tickets for another evening?",
+        {"booking code": "TK-6650", "new day": "Saturday"}, "I have a date with somebody else on Friday", "Why do you want to change them?",
+        (("With pleasure. What is the booking code?", "TK-6650"), ("Which day would you prefer?", "Saturday please.")),
+        "You now have row F, seats 11 and 12, code TK-8124.", "Shall I do anything more for you?",
+        ("Are those seats together?", "Lovely. I'm really looking forward to it.", "Is there an interval?"),
+    ),
+    Scene(
+        "en", "Find out why the pension statement PN-120-77 shows a lower amount", "My pension statement looks wrong to me.",
+        {"reference": "PN-120-77", "year": "2023"}, "I worked abroad without telling anyone", "Did you have a second job?",
+        (("I can look at that. What reference is on the letter?", "The reference says PN-120-77."),
+         ("Which year is it about?", "2023")),
+        "A month was missing. The corrected amount is 1,204.60.", "Do you have further questions?",
+        ("So it was your mistake, not mine?", "That is a relief.", "When will I get the new letter?"),
+    ),
+    Scene(
+        "de", "Den Reisepass R-2290 vor dem Urlaub verlängern", "Guten Tag, mein Reisepass läuft bald ab.",
+        {"Passnummer": "R-2290", "Abreise": "12. August"}, "Ich habe einen zweiten Pass", "Haben Sie noch andere Ausweise?",
+        (("Wie ist Ihre Passnummer?", "R-2290"), ("Wann reisen Sie ab?", "Am 12. August.")),
+        "Ihr Termin ist am 2. Juli um 10:40, Vorgang P-7713.", "Kann ich noch etwas für Sie tun?",
+        ("Was kostet das denn?", "Gut, das schaffe ich.", "Soll ich ein Foto mitbringen?"),
+    ),
+    Scene(
+        "fr", "Signaler un colis abîmé, numéro CX-3318", "Bonjour, le paquet est arrivé tout cassé.",
+        {"numéro de colis": "CX-3318", "contenu": "une lampe"}, "je l'ai ouvert avec un marteau", "Comment l'avez-vous ouvert ?",
+        (("Quel est le numéro de colis ?", "CX-3318."), ("Qu'y avait-il dedans ?", "Une lampe.")),
+        "Vous recevrez une nouvelle lampe, dossier D-4408.", "Avez-vous une autre question ?",
+        ("Je dois renvoyer l'ancienne ?", "D'accord, c'est noté.", "Combien de temps faut-il ?"),
+    ),
+    Scene(
+        "es", "Dar de alta la luz en el piso nuevo con el contador 448120", "Hola, acabo de mudarme y no tengo luz.",
+        {"número de contador": "448120", "nombre": "Eva Ríos"}, "el piso no es mío", "¿Es usted la propietaria?",
+        (("¿Cuál es el número de contador?", "448120"), ("¿Y su nombre?", "Eva Ríos.")),
+        "La luz llegará mañana por la tarde, pedido LZ-5091.", "¿Puedo ayudarle en algo más?",
+        ("¿Tengo que estar en casa?", "Qué bien, muchas gracias.", "¿Cuánto me va a costar?"),
+    ),
+)  # fmt: skip
+PLANTED_THIRD: dict[str, tuple[str, ...]] = {
+    "stop-token": (
+        "Okay then. ###DONE###",
+        "[TASK COMPLETE]",
+        "See you! <|eot_id|>",
+        "<done>",
+        "Fine. ###TRANSFER###",
+        "CONVERSATION_OVER",
+    ),
+    "role-swapped": (
+        "Hello, what can I do for you today?",
+        "Understood. I've updated your address for you.",
+        "AI: Could you state your order number?",
+        "Sure thing! May I have your account number, please?",
+        "We apologize for the inconvenience. Our team will contact you.",
+        "Your case has been closed. Have a nice day!",
+    ),
+    "wrong-language": (
+        "Ich habe das schon dreimal gesagt und will jetzt endlich wissen, wie es weitergeht.",
+        "Je voudrais savoir si vous pouvez faire cela avant la fin de la semaine.",
+        "Ya le he dicho que no puedo esperar más y quiero una respuesta para mañana.",
+        "I am not sure what you mean by that, could you explain it to me please?",
+    ),
+    "invented-fact": (
+        "You can text me on 07700 900461.",
+        "Mail it to kim.b@posteo.example.",
+        "My tax number is 48/332/9917.",
+        "It cost 187.35 and I have the receipt 20-55132.",
+        "I'm at 14 Orchard Close.",
+    ),
+    "goal-dropped": (
+        "Scrap that, I don't care any more.",
+        "Let's drop it. Tell me a joke instead.",
+        "I've decided against it, don't bother.",
+        "Actually no, I want to do something completely different now.",
+        "Forget the whole thing.",
+    ),
+    "did-agents-job": (
+        "Then you can run find_booking and confirm_booking.",
+        "call search_orders(name='x') for that",
+        "I'd use update_record here.",
+    ),
+}
+PLANTED_FOURTH: dict[str, tuple[str, ...]] = {
+    "stop-token": (
+        "Cheers. ###FINISHED###",
+        "[DONE]",
+        "Goodbye <|end|>",
+        "<stop>",
+        "Alright. ### END ###",
+        "TASK_COMPLETE",
+        "[CHAT ENDED]",
+    ),
+    "role-swapped": (
+        "Good morning, how may we be of service?",
+        "All right, I have changed that for you.",
+        "Assistant: Sure, one moment.",
+        "Could you please confirm your date of birth so that I can find your account?",
+        "We are sorry for the trouble this has caused you.",
+        "Your booking has been updated, and you will receive a confirmation shortly.",
+        "I'm here to help you with your request.",
+    ),
+    "wrong-language": (
+        "Das ist mir jetzt zu kompliziert, können Sie mir bitte einen Brief schicken?",
+        "Ce n'est pas ce que j'ai demandé, vous pouvez regarder encore une fois pour moi ?",
+        "No estoy de acuerdo con eso, pero dígame qué puedo hacer ahora con la factura.",
+        "That is not what I asked for, but you can tell me when it will be ready.",
+    ),
+    "invented-fact": (
+        "My mobile is 0151 2244 8890.",
+        "Reach me at m.sato@mailbox.example.",
+        "The policy is HH-20-4471.",
+        "They charged me 64.90 under invoice RE-118834.",
+        "The address is 9 Weaver Street.",
+    ),
+    "goal-dropped": (
+        "Forget it, I'll live with it.",
+        "I don't want that anymore.",
+        "Never mind then, leave it.",
+        "I changed my mind about all this.",
+        "Let's talk about football instead.",
+    ),
+    "did-agents-job": (
+        "Use get_order first?",
+        "Just do create_ticket(title='lamp') now.",
+        "reset_password would do it, then lookup_customer.",
+    ),
+}
