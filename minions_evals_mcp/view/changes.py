@@ -38,7 +38,9 @@ async def _comparison(engine: Engine, *, ident: str, before: str, after: str) ->
 
 def _only(text: str) -> Only:
     if text not in get_args(Only):
-        raise BadInputError(f"there are no tests that are {text[:20]!r}.", remedy="Ask for only=apart or only=failed.")
+        raise BadInputError(
+            f"there are no tests that are {text[:20]!r}.", remedy="Ask for only=apart, only=failed or only=noted."
+        )
     return text  # pyright: ignore[reportReturnType]  checked above
 
 
