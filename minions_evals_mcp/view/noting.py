@@ -21,12 +21,12 @@ async def noted(request: Request) -> Response:
             "a note is a person's, and this page knows none.",
             remedy="Give your token beside the note: minions-evals people add NAME prints one.",
         )
-    said, at = form.get("said", ""), form.get("at", "")
-    if said not in {"good", "bad"}:
-        raise BadInputError("said: the note lacks its thumb.", remedy="Choose up or down.")
+    thumb, at = form.get("thumb", ""), form.get("at", "")
+    if thumb not in {"good", "bad"}:
+        raise BadInputError("thumb: the note has none.", remedy="Send good or bad.")
     run_id = form.get("run", "")
     await note_output(
-        engine.speaking(speaker), run_id, place_of(at), good=said == "good", reason=form.get("reason", "")
+        engine.speaking(speaker), run_id, place_of(at), good=thumb == "good", reason=form.get("reason", "")
     )
     back = form.get("back", "")
     here = f"/matrix{back}" if back.startswith("?") else f"/case?{urlencode({'run': run_id, 'at': at})}#notes"

@@ -67,17 +67,17 @@ async def test_a_person_notes_an_output_with_a_reason_and_its_verdict_stays(engi
     note = {
         "run": "job1",
         "at": "1.1",
-        "said": "bad",
+        "thumb": "bad",
         "reason": "Too <b>curt</b>",
         "back": "",
     }
     async with visitor(engine) as nobody:
         assert (await nobody.post("/note", data=note)).status_code == 400, "an agent has no thumb"
     async with visitor(engine, judge="anna") as anna:
-        for wrong in ({"reason": " "}, {"said": "so-so"}, {"at": "9.1"}, {"at": "x"}):
+        for wrong in ({"reason": " "}, {"thumb": "so-so"}, {"at": "9.1"}, {"at": "x"}):
             assert (await anna.post("/note", data={**note, **wrong})).status_code == 400, wrong
         verdict = (await anna.get("/case?run=job1&at=1.1&as=json")).text
-        led = await anna.post("/note", data={**note, "said": "good", "reason": "Fine at first"})
+        led = await anna.post("/note", data={**note, "thumb": "good", "reason": "Fine at first"})
         assert led.headers["location"] == "/case?run=job1&at=1.1#notes"
         led = await anna.post("/note", data={**note, "back": "?id=b&only=noted"})
         assert led.headers["location"] == "/matrix?id=b&only=noted"
