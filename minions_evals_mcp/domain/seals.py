@@ -107,6 +107,7 @@ REDACTIONS: Mapping[str, Redaction] = {
     "unit": Redaction(_CASE),
     "talk": Redaction(_CASE),
     "user_label": Redaction(_CASE),
+    "output_note": Redaction(_CASE),
     "verdict": Redaction("job_id IN veiled_run"),
     "expected": Redaction(
         "case_digest IN (SELECT json_extract(rest, '$.digests.testCase') FROM main.test_run"

@@ -36,6 +36,7 @@ AFTER = (
     "unit",
     "talk",
     "user_label",
+    "output_note",
 )
 OF_A_RUN = ("eval_failure", "test_run", "eval_judgment", "metric_score")
 NOT_COPIED = ("lease", "delivery", *OF_A_RUN)

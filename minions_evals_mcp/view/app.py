@@ -33,6 +33,7 @@ from minions_evals_mcp.view import (
     finding,
     judging,
     lists,
+    noting,
     overview,
     playing,
     production,
@@ -142,6 +143,7 @@ def routes() -> list[Page | Route]:
         Page("/judge", judging.question, methods=["GET"], needs="judge"),
         Page("/judge", judging.judged, methods=["POST"], needs="judge"),
         Page("/play", playing.said, methods=["POST"], needs="judge"),
+        Page("/note", noting.noted, methods=["POST"], needs="judge"),
         Page("/user", playing.labelled, methods=["POST"], needs="judge"),
         *file_routes(),
     ]

@@ -11,16 +11,15 @@ from starlette.responses import RedirectResponse, Response
 from minions_evals_mcp.engine.answers.pages.case_page import read_case_page
 from minions_evals_mcp.engine.answers.run_outline import read_run_outline
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.store.queries.pages import case_strip
 from minions_evals_mcp.store.queries.report_units import Place
 from minions_evals_mcp.view.case_index import AmongCases, among_cases, listed
 from minions_evals_mcp.view.overview import IN_PROGRESS
-from minions_evals_mcp.view.parameters import engine_of, named, required, signed_in, step_number
+from minions_evals_mcp.view.parameters import engine_of, named, place_of, required, signed_in, step_number
 from minions_evals_mcp.view.rendering import rendered
 from minions_evals_mcp.view.run import case_query
 
-DIGITS = 9
 FILTERS = ("status", "cause", "tag", "q", "sort")
 """What an address keeps of the list of cases that it was reached from."""
 
@@ -29,7 +28,7 @@ async def case(request: Request) -> Response:
     """One case of a run, whole: its other runs, what it came to, its trajectory. A test case by id leads to its newest run."""
     if ident := named(request, "id"):
         return RedirectResponse(f"/case?{urlencode(await _newest(engine_of(request), ident))}", 303)
-    place = _place(required(request, "at"))
+    place = place_of(required(request, "at"))
     beside = named(request, "beside")
     page = await read_case_page(engine_of(request), required(request, "run"), place, beside=beside)
     if named(request, "as") == "json":
@@ -52,7 +51,7 @@ async def _among(request: Request, place: Place) -> AmongCases | None:
 
 async def trajectory(request: Request) -> Response:
     """The steps of a case, beside those of its run before."""
-    place = _place(required(request, "at"))
+    place = place_of(required(request, "at"))
     return rendered("trajectory", page=await read_case_page(engine_of(request), required(request, "run"), place))
 
 
@@ -62,10 +61,3 @@ async def _newest(engine: Engine, ident: str) -> dict[str, str]:
         raise NotFoundError("run of that test case", ident, remedy="It has not run yet.")
     position, trial = tried[0].place
     return {"run": tried[0].run_id, "at": f"{position}.{trial}"}
-
-
-def _place(text: str) -> Place:
-    position, _, trial = text.partition(".")
-    if not (position.isdecimal() and trial.isdecimal() and len(position) <= DIGITS and len(trial) <= DIGITS):
-        raise BadInputError("the address does not name a case of a run.", remedy="Start from the run's page.")
-    return int(position), int(trial)

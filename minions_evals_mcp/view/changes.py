@@ -38,7 +38,7 @@ async def _comparison(engine: Engine, *, ident: str, before: str, after: str) ->
 
 def _only(text: str) -> Only:
     if text not in get_args(Only):
-        raise BadInputError(f"unknown filter {text[:20]!r}.", remedy="Use only=apart or only=failed.")
+        raise BadInputError(f"unknown filter {text[:20]!r}.", remedy="Use only=apart, only=failed or only=noted.")
     return text  # pyright: ignore[reportReturnType]  checked above
 
 

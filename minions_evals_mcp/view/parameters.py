@@ -16,6 +16,7 @@ from minions_evals_mcp.view.entrance.visitors import visitor
 
 MOST_BYTES = 2_000_000
 MOST_FIELDS = 200
+DIGITS = 9
 LAST_PAGE = 1_000_000
 
 
@@ -60,6 +61,14 @@ def step_number(request: Request) -> int:
     if not text.isascii() or not text.isdecimal() or int(text) > LAST_PAGE:
         raise BadInputError(f"there is no step {text[:20]!r}.", remedy="Steps are counted from 1.")
     return int(text)
+
+
+def place_of(text: str) -> tuple[int, int]:
+    """The position of a unit and its trial, as an address writes them."""
+    position, _, trial = text.partition(".")
+    if not (position.isdecimal() and trial.isdecimal() and len(position) <= DIGITS and len(trial) <= DIGITS):
+        raise BadInputError("the address names no case of a run.", remedy="Start from the run's page.")
+    return int(position), int(trial)
 
 
 async def form_of(request: Request) -> dict[str, str]:

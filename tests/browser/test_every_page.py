@@ -24,7 +24,7 @@ PARTS = {
     "/running": "a part of the overview", "/production/live": "a part of a page", "/metrics": "no page: Prometheus reads it",
     "/progress": "a part of a run", "/cases": "a part of a run", "/find": "a part of every page",
     "/compare": "leads on to /comparison", "/stop": "a form's end", "/promote": "a form's end", "/label": "a form's end",
-    "/user": "a form's end",
+    "/user": "a form's end", "/note": "a form's end",
     "/page.css": "a file", "/page.js": "a file", "/theme.js": "a file", "/trend.js": "a file", "/htmx.js": "a file",
     "/uplot.js": "a file", "/inter.woff2": "a file", "/jetbrains-mono.woff2": "a file",
 }  # fmt: skip

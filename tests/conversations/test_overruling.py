@@ -134,7 +134,8 @@ async def test_the_page_takes_a_word_and_shows_it(
         page = await opened.enter_async_context(visitor(engine, judge="anna", start=begun.append))
         shown = (await page.get("/case", params={"run": run_id, "at": "0.1"})).text
         assert "the user check marks it as spoiled: role-swapped" in shown
-        form = dict(re.findall(r'name="(run|at|said)" value="([^"]*)"', shown))
+        of_user = shown.partition('action="/user"')[2].partition("</form>")[0]
+        form = dict(re.findall(r'name="(run|at|said)" value="([^"]*)"', of_user))
         assert form["said"] == "sound"
         assert (await page.post("/user", data=form)).status_code == 400
         led = await page.post("/user", data={**form, "reason": "Nothing <b>wrong</b>"})

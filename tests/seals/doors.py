@@ -233,6 +233,7 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/label": ({},),
     "/assign": ({"run": "run-human"},),
     "/judge": ({}, {"run": "run-human"}),
+    "/note": ({"run": "run-v1", "at": "1.1", "thumb": "good", "reason": "x"},),
     "/user": ({"run": "run-v1", "at": "1.1", "said": "sound", "reason": "x"},),
     "/play": ({"runId": "run-human", "digest": "d", "message": "hi"},),
     "/page.css": ({},),

@@ -79,7 +79,7 @@ def test_every_table_is_strict_and_every_result_is_guarded_against_change(tmp_pa
         "prompt_comparison", "approval", "test_branch_execution", "outbox", "event", "unit", "verdict", "inbox", "delivery",
         "agent_cursor", "person", "handed_in", "named_current", "relation", "expected", "judge_licence", "probe_verdict",
         "explained_day", "failure_cause", "audit", "seal", "sealed_case", "sealed_run", "sealed_output", "exposure", "exposed_case",
-        "user_label",
+        "user_label", "output_note",
     }  # fmt: skip
 
 

@@ -61,6 +61,35 @@ async def test_the_tests_that_failed_a_check_are_chosen_by_its_name(engine: Engi
         assert "No test fits." in nothing
 
 
+async def test_a_person_notes_an_output_with_a_reason_and_its_verdict_stays(engine: Engine) -> None:
+    await fleet(engine, 3)
+    await measured(engine, "v1", first(2, 3))
+    note = {
+        "run": "job1",
+        "at": "1.1",
+        "thumb": "bad",
+        "reason": "Too <b>curt</b>",
+        "back": "",
+    }
+    async with visitor(engine) as nobody:
+        assert (await nobody.post("/note", data=note)).status_code == 400, "an agent has no thumb"
+    async with visitor(engine, judge="anna") as anna:
+        for wrong in ({"reason": " "}, {"thumb": "so-so"}, {"at": "9.1"}, {"at": "x"}):
+            assert (await anna.post("/note", data={**note, **wrong})).status_code == 400, wrong
+        verdict = (await anna.get("/case?run=job1&at=1.1&as=json")).text
+        led = await anna.post("/note", data={**note, "thumb": "good", "reason": "Fine at first"})
+        assert led.headers["location"] == "/case?run=job1&at=1.1#notes"
+        led = await anna.post("/note", data={**note, "back": "?id=b&only=noted"})
+        assert led.headers["location"] == "/matrix?id=b&only=noted"
+        shown = (await anna.get("/case?run=job1&at=1.1")).text
+        notes = shown[shown.index('id="notes"') :]
+        assert notes.index("Fine at first") < notes.index("Too &lt;b&gt;curt")
+        assert (await anna.get("/case?run=job1&at=1.1&as=json")).text == verdict
+        grid = (await anna.get("/matrix?id=b&only=noted")).text
+        assert re.findall(r'<th scope="row">(c\d)', grid) == ["c1"]
+        assert re.findall(r'class="thumb (\w+)" title="anna: Too', grid) == ["failed"], "the newest note is shown"
+
+
 async def test_columns_with_a_price_are_drawn_by_it(engine: Engine) -> None:
     await fleet(engine, 4)
     for version, passing in (("v1", 4), ("v2", 1)):

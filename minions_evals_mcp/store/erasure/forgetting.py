@@ -416,6 +416,8 @@ class _Erasure:
         self._update(db, "talk", "said", lambda _: written({}), of_talks, wanted)
         of_labels = said.replace("verdict.", "user_label.")
         self._update(db, "user_label", "reason", lambda _: self.tombstone.text, of_labels, wanted)
+        of_notes = said.replace("verdict.", "output_note.")
+        self._update(db, "output_note", "reason", lambda _: self.tombstone.text, of_notes, wanted)
         db.execute(f"UPDATE unit SET packet = NULL WHERE packet IS NOT NULL AND {chosen}", wanted)
 
     def _erase_messages(self, db: Db, about: Sequence[str]) -> None:

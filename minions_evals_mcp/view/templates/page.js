@@ -252,8 +252,10 @@
     if (cell !== link) return; // another cell was asked for meanwhile
     const heading = page.querySelector("h1");
     const title = Object.assign(document.createElement("h2"), { textContent: `${heading.textContent} · ${link.closest("table").tHead.rows[0].cells[link.closest("td").cellIndex].dataset.column}` });
-    const parts = [".glance", "[aria-labelledby=h-checks]", "#output", "[aria-labelledby=h-cause]"].map((one) => page.querySelector(one)).filter(Boolean);
+    const parts = [".glance", "[aria-labelledby=h-checks]", "#output", "#notes", "[aria-labelledby=h-cause]"].map((one) => page.querySelector(one)).filter(Boolean);
     for (const one of parts) { one.querySelectorAll(".beside").forEach((nav) => nav.remove()); for (const name of ["hx-boost", "hx-target", "hx-select", "hx-swap"]) one.removeAttribute(name); }
+    const back = parts.map((one) => one.querySelector("[name=back]")).find(Boolean);
+    if (back) back.value = location.search; // a note is written here, and leads back here
     by(".drawn-case").replaceChildren(title, ...parts);
     localised(by(".drawn-case"));
     if (!drawer.open) drawer.showModal();

@@ -33,6 +33,7 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units
+from minions_evals_mcp.store.queries.judging.output_notes import OutputNote, notes_of
 from minions_evals_mcp.store.queries.pages import case_strip
 from minions_evals_mcp.store.queries.report_units import Place
 
@@ -123,6 +124,8 @@ class CasePage:
     """The user of a conversation whose check a person can overrule."""
     world: WorldEvidence | None = None
     """The end of the world that the agent acted on."""
+    notes: tuple[OutputNote, ...] = ()
+    """What people said of the output, the oldest first."""
 
     @property
     def output(self) -> JsonValue:
@@ -229,6 +232,7 @@ def _page(
         earlier="" if earlier is None else _address(earlier.run_id, earlier.place),
         later="" if later is None else _address(later.run_id, later.place),
         user=_user(db, job, case),
+        notes=notes_of(db, run_id, place),
         world=world,
     )
 

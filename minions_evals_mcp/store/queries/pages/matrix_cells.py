@@ -10,8 +10,8 @@ from typing import Literal
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.pages.run_cases import INPUTS
 
-Only = Literal["", "apart", "failed"]
-"""All cases, those on which the runs differ, or those that failed in one of them."""
+Only = Literal["", "apart", "failed", "noted"]
+"""All cases, those on which the runs differ, those that failed in one of them, or those with a note of a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,9 @@ class MatrixCell:
     cost_usd: float | None
     latency_ms: float | None
     reason: str
+    thumb: bool | None
+    """What a person thought of the output, by the newest note, of which `note` tells why."""
+    note: str
 
 
 _FAILED_CHECKS = (
@@ -90,7 +93,9 @@ def matrix_cases(  # noqa: PLR0913  each is a part of the address
         " GROUP BY u.case_id, u.trial)"
         " SELECT c.case_id, c.trial, coalesce(m.title, c.case_id), c.apart,"
         f" {INPUTS}, count(*) OVER () FROM c"
-        " LEFT JOIN minion m ON m.id = c.case_id WHERE CASE :only WHEN 'apart' THEN c.apart WHEN 'failed' THEN c.failed ELSE 1 END"
+        " LEFT JOIN minion m ON m.id = c.case_id WHERE CASE :only WHEN 'apart' THEN c.apart WHEN 'failed' THEN c.failed"
+        " WHEN 'noted' THEN EXISTS (SELECT 1 FROM output_note n WHERE n.case_id = c.case_id AND n.trial = c.trial"
+        " AND n.job_id IN (SELECT value FROM json_each(:runs))) ELSE 1 END"
         " AND (:text = '' OR instr(lower(concat(c.case_id, ' ', m.title)), lower(:text)) > 0)"
         f"{among} ORDER BY CASE WHEN :sort = '' THEN 0 ELSE (SELECT s.total_score / s.max_possible_score FROM unit v JOIN test_run s"
         " ON s.id = v.test_run_id WHERE v.job_id = :sort AND v.case_id = c.case_id AND v.trial = c.trial) END,"
@@ -116,14 +121,24 @@ def matrix_cells(db: Db, run_ids: Sequence[str], case_ids: Sequence[str]) -> dic
         " r.total_score / r.max_possible_score, substr(coalesce(r.rest ->> '$.actualOutput.output', r.rest -> '$.actualOutput',"
         " u.output ->> '$.output.output', u.output -> '$.output', ''), 1, 260), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs',"
         " CASE r.passed WHEN 0 THEN (SELECT substr(group_concat(j.rationale, '; '), 1, 300) FROM eval_judgment j"
-        " WHERE j.test_run_id = r.id AND j.score < j.max_score) ELSE u.reason END"
-        " FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id IN (SELECT value FROM json_each(?))"
+        " WHERE j.test_run_id = r.id AND j.score < j.max_score) ELSE u.reason END,"
+        " n.good, coalesce(n.noted_by || ': ' || n.reason, '') FROM unit u LEFT JOIN output_note n ON n.seq ="
+        " (SELECT max(seq) FROM output_note WHERE job_id = u.job_id AND position = u.position AND trial = u.trial)"
+        " LEFT JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id IN (SELECT value FROM json_each(?))"
         " AND u.case_id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(run_ids)), json.dumps(list(case_ids))),
     )
     return {
-        (case_id, trial, run_id): MatrixCell(run_id, place, outcome, None if passed is None else bool(passed), *rest)
-        for case_id, trial, run_id, place, outcome, passed, *rest in rows
+        (case_id, trial, run_id): MatrixCell(
+            run_id,
+            place,
+            outcome,
+            None if passed is None else bool(passed),
+            *rest,
+            thumb=None if good is None else bool(good),
+            note=note,
+        )
+        for case_id, trial, run_id, place, outcome, passed, *rest, good, note in rows
     }
 
 
