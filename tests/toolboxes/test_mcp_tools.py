@@ -184,7 +184,7 @@ async def test_all_pages_are_read_and_what_is_no_list_is_said(tmp_path: Path) ->
     async with line_to(tmp_path) as line:
         found = await McpSource(line, "have").read()
         in_text = await McpSource(line, "have_text").read()
-        with pytest.raises(InstrumentError, match="holds no list"):
+        with pytest.raises(InstrumentError, match="has no list"):
             await McpSource(line, "create_task", {"title": "t", "reference": "r"}).read()
         with pytest.raises(InstrumentError, match="Unknown tool"):
             await McpSource(line, "no-such-tool").read()

@@ -265,7 +265,7 @@ def test_database_and_folder_come_from_files_beside_the_project(tmp_path: Path) 
         ),
         ({"database": {"file": "none.sql"}, "folder": {}}, "is not a regular file"),
         ({"database": {"file": "bad.sql"}, "folder": {}}, "database.file bad.sql: near"),
-        ({"database": {"sql": SQL}, "folder": {"source": "none"}}, "holds 0 files"),
+        ({"database": {"sql": SQL}, "folder": {"source": "none"}}, "has 0 files"),
     ],
 )
 def test_what_cannot_be_copied_is_refused_by_name(tmp_path: Path, holds: Json, told: str) -> None:
