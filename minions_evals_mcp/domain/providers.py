@@ -143,10 +143,14 @@ def with_embeddings() -> tuple[ModelProvider, ...]:
 
 @frozen_type
 class ProviderAccess:
-    """A provider's key and address as somebody set them; None: no key, the provider's own address."""
+    """A provider's key and address as somebody set them; None: no key, the provider's own address.
+
+    `is_foreign`: a file set an address other than the operator's, so nothing of the operator's may go there.
+    """
 
     api_key: str | None = field(default=None, repr=False)
     base_url: str | None = None
+    is_foreign: bool = False
 
 
 NO_ACCESS = ProviderAccess()

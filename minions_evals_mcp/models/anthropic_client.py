@@ -9,9 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
-from minions_evals_mcp.models.departure import departed_at, departures_of
+from minions_evals_mcp.models.departure import departed_at
 from minions_evals_mcp.models.faults import (
     AttemptFault,
     fault_of_event,
@@ -19,8 +18,8 @@ from minions_evals_mcp.models.faults import (
 )
 from minions_evals_mcp.models.prepared import Prepared
 from minions_evals_mcp.models.replies import Answered, Completion, RefusedReply, TokenUsage, Truncated
-from minions_evals_mcp.models.reply_limits import reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.models.sdk_web import vetted, web_of
 from minions_evals_mcp.models.streaming import read_reply
 
 TOOL_USE = "tool_use"
@@ -138,10 +137,8 @@ class AnthropicClient(RetriedClient):
         import anthropic  # noqa: PLC0415 - 0.9 s: imported at first use
 
         self.provider = connection.provider
-        web = departures_of(anthropic.DefaultAioHttpClient)(
-            event_hooks=reply_hooks(connection.reply_bytes), verify=trusted_certificates(trust_env=True)
-        )
-        self._sdk = anthropic.AsyncAnthropic(
+        web = web_of(connection, anthropic)
+        sdk = anthropic.AsyncAnthropic(
             api_key=connection.api_key,
             base_url=connection.base_url,
             max_retries=0,
@@ -149,6 +146,7 @@ class AnthropicClient(RetriedClient):
             open_telemetry=False,  # its attributes are worked out on each call, whether or not anyone listens
             http_client=web,
         )
+        self._sdk = vetted(sdk, connection)
         self._messages = Prepared(web, self._sdk.base_url, "/v1/messages", self._sdk.default_headers)
         self._retrying = Retrying(connection, self._attempt)
 

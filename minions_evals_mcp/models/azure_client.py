@@ -6,10 +6,11 @@ from typing import Any
 
 from minions_evals_mcp.domain.providers import LIMITS
 from minions_evals_mcp.models.client import ModelConnection
-from minions_evals_mcp.models.cloud_calls import CloudClient, web_of
+from minions_evals_mcp.models.cloud_calls import CloudClient
 from minions_evals_mcp.models.negotiation import Negotiation
 from minions_evals_mcp.models.openai_client import chat_extra, read_chat
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.models.sdk_web import web_of
 
 
 def open_client(connection: ModelConnection) -> CloudClient:

@@ -45,6 +45,8 @@ class ModelConnection:
     reply_bytes: int
     place: Mapping[str, str] = field(default_factory=dict[str, str])
     """What a cloud needs besides: its region, project or version of the interface."""
+    is_foreign: bool = False
+    """Whether the operator did not set the address: a file under test did."""
 
 
 def _says_nothing(answer: Answered) -> bool:

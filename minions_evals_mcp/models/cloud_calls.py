@@ -7,14 +7,13 @@ from types import ModuleType
 from typing import Any
 
 from minions_evals_mcp.models.anthropic_client import messages_extra, read_message
-from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
-from minions_evals_mcp.models.departure import departures_of
 from minions_evals_mcp.models.faults import AttemptFault, fault_of_connection, fault_of_status
 from minions_evals_mcp.models.negotiation import Negotiation
 from minions_evals_mcp.models.replies import Answered
-from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.models.sdk_web import vetted, web_of
+from minions_evals_mcp.outgoing import UnacceptableReplyError
 
 Send = Callable[[ModelRequest, tuple[str, ...]], Awaitable[Any]]
 """Sends one request; the second are the names that its longest reply may be called by."""
@@ -37,7 +36,7 @@ class CloudClient(RetriedClient):
         negotiation: Negotiation | None = None,
     ) -> None:
         self.provider = connection.provider
-        self._sdk, self._errors, self._send, self._read = sdk, errors, send, read
+        self._sdk, self._errors, self._send, self._read = vetted(sdk, connection), errors, send, read
         self._retrying = Retrying(connection, self._attempt, *(() if negotiation is None else (negotiation,)))
 
     async def aclose(self) -> None:
@@ -57,13 +56,6 @@ class CloudClient(RetriedClient):
                 "permanent", f"{self.provider} could not be called: {type(error).__name__}: {error}", fatal=True
             )
         return self._read(response.http_response.content)
-
-
-def web_of(connection: ModelConnection, errors: ModuleType) -> Any:
-    """The transport that the SDK's client sends by, with our limits on replies."""
-    return departures_of(errors.DefaultAioHttpClient)(
-        event_hooks=reply_hooks(connection.reply_bytes), verify=trusted_certificates(trust_env=True)
-    )
 
 
 def shared(connection: ModelConnection, errors: ModuleType) -> Mapping[str, Any]:

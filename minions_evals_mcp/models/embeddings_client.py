@@ -16,8 +16,8 @@ from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retr
 from minions_evals_mcp.models.faults import AttemptFault, fault_of_connection, fault_of_status, malformed
 from minions_evals_mcp.models.openai_client import open_sdk
 from minions_evals_mcp.models.replies import Answered, Completion, TokenUsage
-from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.outgoing import UnacceptableReplyError
 
 
 class _Part(BaseModel):

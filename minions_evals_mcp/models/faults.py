@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.replies import FaultKind
-from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
+from minions_evals_mcp.outgoing import UnacceptableReplyError
 
 FATAL_STATUSES = frozenset({401, 402, 403, 404})
 RETRIED_STATUSES = frozenset({408, 409, 425})

@@ -9,9 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
-from minions_evals_mcp.models.departure import departed_at, departures_of
+from minions_evals_mcp.models.departure import departed_at
 from minions_evals_mcp.models.faults import (
     AttemptFault,
     fault_of_event,
@@ -20,9 +19,9 @@ from minions_evals_mcp.models.faults import (
 from minions_evals_mcp.models.negotiation import Negotiation
 from minions_evals_mcp.models.prepared import Prepared
 from minions_evals_mcp.models.replies import Answered, Completion, RefusedReply, TokenUsage, Truncated
-from minions_evals_mcp.models.reply_limits import reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.responses import RESPONSES, read_response, responses_body
+from minions_evals_mcp.models.sdk_web import vetted, web_of
 from minions_evals_mcp.models.streaming import read_reply
 
 if TYPE_CHECKING:
@@ -155,9 +154,7 @@ def open_web(connection: ModelConnection) -> httpx2.AsyncClient:
     """Returns what the SDK sends by."""
     import openai  # noqa: PLC0415 - slow: imported at first use
 
-    return departures_of(openai.DefaultAioHttpClient)(
-        event_hooks=reply_hooks(connection.reply_bytes), verify=trusted_certificates(trust_env=True)
-    )
+    return web_of(connection, openai)
 
 
 def open_sdk(connection: ModelConnection, web: httpx2.AsyncClient | None = None) -> AsyncOpenAI:
@@ -166,7 +163,8 @@ def open_sdk(connection: ModelConnection, web: httpx2.AsyncClient | None = None)
 
     web = web or open_web(connection)
     key, address = connection.api_key, connection.base_url
-    return openai.AsyncOpenAI(api_key=key, base_url=address, max_retries=0, timeout=None, http_client=web)
+    sdk = openai.AsyncOpenAI(api_key=key, base_url=address, max_retries=0, timeout=None, http_client=web)
+    return vetted(sdk, connection)
 
 
 class OpenAIClient(RetriedClient):

@@ -25,8 +25,8 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import remember_keys
 from minions_evals_mcp.models.client import ModelClient, ModelConnection, RetrySettings
 from minions_evals_mcp.models.late_client import LateClient
-from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.models.service_table import SERVICES, Service
+from minions_evals_mcp.outgoing import MOST_BYTES
 
 CLOSING_S = 5.0
 UNNAMED = "anthropic"
@@ -73,8 +73,9 @@ class ProviderSettings:
         The operator's key goes to the provider's own host and to the address that the operator set, and nowhere else.
         """
         held = self.access.get(provider, NO_ACCESS)
-        key = held.api_key if access.base_url is None or _same_host(access.base_url, held.base_url, provider) else None
-        changed = ProviderAccess(access.api_key or key, access.base_url or held.base_url)
+        is_foreign = access.base_url is not None and not _same_host(access.base_url, held.base_url, provider)
+        key = None if is_foreign else held.api_key
+        changed = ProviderAccess(access.api_key or key, access.base_url or held.base_url, is_foreign)
         return replace(self, access={**self.access, provider: changed})
 
     def has_key(self, model: str) -> bool:
@@ -202,9 +203,15 @@ class Models:
         # A server of one's own seldom wants a key, but the SDK does.
         spare = "none" if row.keyless_elsewhere and access.base_url else None
         has_own = bool(row.credentials) and not access.api_key  # the cloud's own: a role, a profile, a login
+        if has_own and access.is_foreign:
+            raise BadInputError(
+                f"{row.name} has no key for {access.base_url}, and this machine's own credentials are not sent there.",
+                remedy=f"Give a key in that file, or set the address of {row.name} yourself.",
+            )
         key = "" if has_own else _key(row, access.api_key or spare, model)
         url = access.base_url or row.url
         connection = self._connection(row.name, key, url and _url(row.url_variable, url), row.place)
+        connection = replace(connection, is_foreign=access.is_foreign)
         _require(row.package, who)
         if has_own:
             _require(row.credentials, f"without a key, {who}", extra=row.client.partition("_")[0])

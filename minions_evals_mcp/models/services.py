@@ -16,13 +16,12 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import AttemptFault, fault_of_connection, fault_of_status, malformed
 from minions_evals_mcp.models.replies import Answered, Completion
-from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks, same_host
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.service_table import Service
+from minions_evals_mcp.outgoing import UnacceptableReplyError, open_client
 
 if TYPE_CHECKING:
     import httpx2
@@ -160,13 +159,14 @@ class ServiceClient(RetriedClient):
         self._service, self._form = service, FORMS[service.prefix]
         self._base = connection.base_url.rstrip("/")
         key = {"authorization": f"Bearer {connection.api_key}"} if connection.api_key else {}
-        self._http = httpx2.AsyncClient(
+        self._http = open_client(
+            httpx2.AsyncClient,
+            server=self._base,
+            trust_env=False,  # settings.py alone reads the environment
+            reply_bytes=connection.reply_bytes,
             headers={"prefer": "wait=60", **key},
             timeout=None,
-            trust_env=False,  # settings.py alone reads the environment
-            verify=trusted_certificates(trust_env=False),
             follow_redirects=True,
-            event_hooks=reply_hooks(connection.reply_bytes),
         )
         self._errors = httpx2.HTTPError
         self._retrying = Retrying(connection, self._attempt)
@@ -196,8 +196,6 @@ class ServiceClient(RetriedClient):
     async def _finished(self, response: httpx2.Response) -> bytes:
         """The body of an answer that is there; of a prediction that is still made, once it is."""
         while self._service.account == "replicate" and (more := _unfinished(response.content)):
-            if not same_host(self._base, more):
-                raise UnacceptableReplyError("its prediction is on another host, which is not followed")
             await anyio.sleep(POLL_S)
             response = await self._http.get(more)
         return response.content

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from minions_evals_mcp.models.faults import AttemptFault, fault_of_connection, malformed
 from minions_evals_mcp.models.replies import Answered
-from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
+from minions_evals_mcp.outgoing import UnacceptableReplyError
 
 EVENT_STREAM = "text/event-stream"
 

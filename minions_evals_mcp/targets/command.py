@@ -25,8 +25,8 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type, once
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.next_steps import argument
+from minions_evals_mcp.outgoing import MOST_BYTES
 from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.targets.code_files import files_digest, named_in

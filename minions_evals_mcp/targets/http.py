@@ -23,11 +23,10 @@ from minions_evals_mcp.domain.values import Text
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.departure import Departure, departing
-from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, origin, same_host
 from minions_evals_mcp.network_address import is_loopback
 from minions_evals_mcp.next_steps import argument
+from minions_evals_mcp.outgoing import PORTS, UnacceptableReplyError, open_client, origin, same_host
 from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.exchange import (
     PLACE,
@@ -137,11 +136,12 @@ class ApplicationConnections:
 
             import httpx2  # noqa: PLC0415  0.1 s that only this target needs
 
-            self._client = httpx2.AsyncClient(
+            self._client = open_client(
+                httpx2.AsyncClient,
+                server=None,
+                trust_env=False,  # settings.py alone reads the environment
                 timeout=None,
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
-                trust_env=False,  # settings.py alone reads the environment
-                verify=trusted_certificates(trust_env=False),
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             )
         return self._client
@@ -208,6 +208,8 @@ async def answered(
         except httpx2.TransportError as error:
             message = str(error) or type(error).__name__
             return TargetErrored(f"no connection to {origin(question.url)}: {message}", unanswered=True)
+        except UnacceptableReplyError as error:
+            return TargetErrored(str(error))
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             return TargetErrored(f"{origin(question.url)}: {type(error).__name__}: {error}")
         if not isinstance(answer, HttpQuestion):
@@ -230,12 +232,7 @@ async def _once(
         status = answer.status_code
         if status in REDIRECTS:
             return _redirected(question, status, answer.headers.get("location", ""))
-        read = bytearray()
-        async for part in answer.aiter_bytes():
-            read += part
-            if len(read) > MOST_BYTES:
-                return TargetErrored(f"its answer is longer than {MOST_BYTES // 1_000_000} MB")
-        return Answered(bytes(read), status, answer.reason_phrase, dict(answer.headers))
+        return Answered(await answer.aread(), status, answer.reason_phrase, dict(answer.headers))
 
 
 def _redirected(question: HttpQuestion, status: int, location: str) -> HttpQuestion | TargetErrored:

@@ -21,6 +21,7 @@ from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InstrumentError, first_of
+from minions_evals_mcp.outgoing import open_client
 from minions_evals_mcp.toolboxes.servers import ServerSettings
 
 CALL_S = 20.0
@@ -128,7 +129,9 @@ class McpLine:
             headers = {name: self._secrets[variable] for name, variable in settings.headers_from.items()}
             limits = httpx2.Timeout(CONNECT_S, read=None)  # an open stream says nothing for as long as it likes
             async with (
-                httpx2.AsyncClient(headers=headers, timeout=limits) as http,
+                open_client(
+                    httpx2.AsyncClient, server=settings.url, trust_env=True, headers=headers, timeout=limits
+                ) as http,
                 Client(streamable_http_client(settings.url, http_client=http)) as client,
             ):
                 yield client

@@ -20,6 +20,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Text, Value
 from minions_evals_mcp.errors import BadInputError, InstrumentError
+from minions_evals_mcp.outgoing import open_client
 from minions_evals_mcp.toolboxes.patience import Patience
 
 TIMEOUT_S = 20.0
@@ -110,7 +111,9 @@ class WebhookNeighbour:
 
         try:
             async with (
-                httpx2.AsyncClient(timeout=TIMEOUT_S, follow_redirects=False) as client,
+                open_client(
+                    httpx2.AsyncClient, server=self._url, trust_env=True, timeout=TIMEOUT_S, follow_redirects=False
+                ) as client,
                 client.stream(
                     "POST", self._url, content=body, headers={"content-type": "application/json", **headers}
                 ) as answer,

@@ -9,7 +9,7 @@ import pytest
 
 from minions_evals_mcp.models.registry import ModelRef, Models, Provider
 from minions_evals_mcp.models.replies import Completion, FailedReply
-from minions_evals_mcp.models.reply_limits import MOST_BYTES, same_host
+from minions_evals_mcp.outgoing import MOST_BYTES, same_host
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import FakeSettings, serving
 from tests.shared.models.asking import QUICK, ask, client_and_server, provider_settings
@@ -40,12 +40,12 @@ async def test_the_key_is_not_sent_on_to_another_host(provider: Provider) -> Non
         reply = await client.complete(ask(), deadline_s=HANG_S)
     assert isinstance(reply, FailedReply)
     assert reply.kind == "permanent"
-    assert "redirects to another server, http://127.0.0.2:" in reply.reason
+    assert "leads to another server, http://127.0.0.2:" in reply.reason
     assert server.requests == 1, "127.0.0.2 is this machine, too, and was not asked"
 
 
 async def test_vectors_have_the_same_limits() -> None:
-    for fault, said in (("pbomb", "longer than 16 MB"), ("predirect", "redirects to another server")):
+    for fault, said in (("pbomb", "longer than 16 MB"), ("predirect", "leads to another server")):
         async with (
             serving(FakeSettings(**{fault: 1.0})) as server,
             Models(provider_settings(server.url, QUICK)) as models,

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.models.reply_limits import MOST_BYTES
+from minions_evals_mcp.outgoing import MOST_BYTES
 from minions_evals_mcp.targets.command import KEPT_OF_STDERR, CommandSettings, CommandTarget, command_settings
 from tests.hang import HANG_S
 from tests.sandbox.daemon import daemon, is_gone, linux

@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion, ToolCall
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.models.reply_limits import MOST_BYTES
+from minions_evals_mcp.outgoing import MOST_BYTES
 from minions_evals_mcp.targets.http import ApplicationConnections, HttpSettings, HttpTarget, http_settings
 from tests.hang import HANG_S
 from tests.shared.targets.application import Answering, Asked, application, reply

@@ -14,9 +14,9 @@ from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, FailedReply
-from minions_evals_mcp.models.reply_limits import origin
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.service_table import service_of
+from minions_evals_mcp.outgoing import origin
 from minions_evals_mcp.scoring.checks import ServiceNeed, Unmet
 from minions_evals_mcp.targets.http import ApplicationConnections, HttpQuestion, fetched
 

@@ -36,7 +36,7 @@ from minions_evals_mcp.engine.context import EngineConfig, open_engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.models import prices
-from minions_evals_mcp.models.certificates import trusted_certificates
+from minions_evals_mcp.outgoing import trusted_certificates
 from minions_evals_mcp.shipped import shipped_folder
 
 ROOT = Path(__file__).parents[3]
