@@ -67,7 +67,7 @@ def place_of(text: str) -> tuple[int, int]:
     """The position of a unit and its trial, as an address writes them."""
     position, _, trial = text.partition(".")
     if not (position.isdecimal() and trial.isdecimal() and len(position) <= DIGITS and len(trial) <= DIGITS):
-        raise BadInputError("the address names no case of a run.", remedy="Start from the run's page.")
+        raise BadInputError("the address does not name a case of a run.", remedy="Start from the run's page.")
     return int(position), int(trial)
 
 

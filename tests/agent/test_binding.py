@@ -116,7 +116,7 @@ def test_a_skill_that_was_added_is_bound_to_its_trigger_within_its_limits(folder
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("benchmark-run-recorded", "full-moon", ":5: nothing is called 'full-moon'"),
+        ("benchmark-run-recorded", "full-moon", ":5: unknown trigger 'full-moon'"),
         ("maxSteps: 2", "maxSteps: 1000", ":6: maxSteps: "),
         ("maxSteps: 2", "maxStep: 2", ":6: maxStep: unknown parameter"),
         ("name: tidy-up", "name: tidy", ":2: the name is 'tidy'"),

@@ -112,7 +112,7 @@ async def test_the_caller_reads_packets_and_what_it_corrects_is_tried(engine: En
     assert suite.failed == sum(kind.traces for kind in suite.kinds) == len(wrong) >= 4
     assert len(suite.kinds) < 3  # names that mean the same are one kind
     assert all(draft.passes_corrected for draft in suite.drafts)
-    with pytest.raises(BadInputError, match="no trace"):
+    with pytest.raises(BadInputError, match="not one of the traces"):
         await run(engine, Request(agent_id=AGENT, reader="caller", notes=(TraceNote(trace_id="other", kind="x"),)))
 
 

@@ -26,6 +26,8 @@ CHANGING = (
     r"|\d{4}-\d\d-\d\dT[\d:.]+Z?|\b\d+(\.\d+)?(e-\d+)? ?(ms|s)\b|\d+\.\d+|\b\d{9,}\b"
 )
 """What no two runs of the same have in common: ids, moments, durations."""
+PROGRESS = re.compile(r"^.* … \d+ s$\n?", re.MULTILINE)
+"""What is said of a step while it takes long."""
 
 
 def _wire(ident: str, kind: str, **fields: JsonValue) -> Json:
@@ -115,7 +117,7 @@ def comparable(text: str, guess: Sequence[str]) -> str:
     """The answer with the guess and what always differs taken out."""
     for place, word in enumerate(guess):
         text = text.replace(word, f"GUESS{place}")
-    return re.sub(CHANGING, "~", text)
+    return re.sub(CHANGING, "~", PROGRESS.sub("", text))
 
 
 def whole(guess: Sequence[str]) -> list[Json]:

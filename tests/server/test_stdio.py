@@ -142,7 +142,7 @@ async def test_a_client_that_closes_both_pipes_while_a_run_ends_is_no_crash_and_
 @pytest.mark.parametrize(
     ("arguments", "more", "why"),
     [
-        (["--toolsets", "nope"], {}, "there is no toolset 'nope'"),
+        (["--toolsets", "nope"], {}, "unknown toolset 'nope'"),
         ([], {"MINIONS_EVALS_DBB": "x"}, "MINIONS_EVALS_DBB is unknown"),
     ],
 )

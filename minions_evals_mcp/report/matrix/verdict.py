@@ -71,9 +71,7 @@ def column_words(matrix: Matrix, gate: ColumnGate) -> str:
     diff = gate.diff
     column = matrix.columns[gate.column]
     if diff is None:
-        apart = (
-            f"has no test that run {short_id(gate.before)} measured alike" if gate.before else "is not in the baseline"
-        )
+        apart = f"has no test in common with run {short_id(gate.before)}" if gate.before else "is not in the baseline"
         return f"[{gate.column}] {column.provider} {apart}: nothing to compare with"
     fell, rose = diff.counts.get("newly-failing", 0), diff.counts.get("newly-passing", 0)
     passed = f"{diff.before.passed} → {diff.after.passed} of {diff.after.trials} passed"

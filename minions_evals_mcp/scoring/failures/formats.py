@@ -28,14 +28,14 @@ _FORMAT_NAME = late(
     r"\b(?:format|formatting|schema|json|xml|yaml|csv|markdown|structure|well-?formed)\b", re.IGNORECASE
 )
 _CHECK_SAYS = late(
-    r"is a required property|is not of type|is not valid under|does not match the schema|no (?:valid )?json"
+    r"is a required property|is not of type|is not valid under|does not (?:match|fit) the schema|\bnot? (?:valid )?(?:json|xml|html|yaml)\b"
     r"|(?:wrong|incorrect|invalid|bad|broken) (?:output )?(?:format|syntax)|format (?:was |is )?(?:not followed|ignored|wrong|violated)"
     r"|not (?:in |follow )?(?:the )?(?:requested|required|asked|expected|correct|right|specified) (?:output )?"
     r"(?:format|form|structure|layout)"
     r"|should (?:be|have been) (?:a |an |in |valid )?(?:json|xml|yaml|html|csv|markdown|table|bullet|numbered list)"
     r"|(?:bullet points?|headings?|a table|json|markdown) (?:was|were) (?:required|requested|asked for|expected)|malformed|cut off mid"
     r"|falsche\w* format|kein gültiges|mauvais format|formato (?:incorrecto|equivocado|errado|sbagliato)"
-    r"|(?:not valid|invalid) (?:json|xml|html|sql|yaml)|(?:could not|cannot|does not|failed to) parse|not parseable",
+    r"|invalid (?:json|xml|html|sql|yaml)|not valid (?:\w+ )?sql|(?:could not|cannot|does not|failed to) parse|not parseable",
     re.IGNORECASE,
 )
 FORM = {

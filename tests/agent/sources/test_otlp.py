@@ -169,8 +169,8 @@ async def test_a_token_is_asked_where_there_is_one_and_pages_are_refused(engine:
 
 def test_an_address_that_is_open_to_a_network_needs_a_token() -> None:
     for address, token, words in (
-        ("0.0.0.0:0", None, "open to a network"),
-        ("0.0.0.0:0", "short", "open to a network"),
+        ("0.0.0.0:0", None, "reachable over the network"),
+        ("0.0.0.0:0", "short", "reachable over the network"),
         ("4318", None, "HOST:PORT"),
     ):
         with pytest.raises(BadInputError, match=words):

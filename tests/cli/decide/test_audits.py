@@ -36,13 +36,15 @@ def test_an_audit_shows_what_passes_and_gates_on_the_cheat_rate(at: Terminal) ->
     file = at.file("evals.yaml", WEAK)
     said = at.run("audit", file)
     assert said.code == 0
-    assert said.out.splitlines()[0].endswith("cheats pass 1 of 2 cases (50 %); no case has a reference to mutate.")
+    assert said.out.splitlines()[0].endswith(
+        "cheats pass 1 of 2 cases (50 %); mutation score 100 % (2 of 2 mutants fail)."
+    )
     assert "metal: passes its own input" in said.out
     assert at.run("audit", file, "--max-cheat-rate", "0.5").code == 0
     assert at.run("audit", file, "--max-cheat-rate", "0.4").code == 1
     found = at.run("audit", file, "--json").one()
     assert found["cheatPassRate"] == 0.5
-    assert found["mutationScore"] is None
+    assert found["mutationScore"] == 1
     told = found["cases"]
     assert isinstance(told, list)
     cases: dict[str, Any] = {str(one["testCaseId"]): one for one in told if isinstance(one, dict)}

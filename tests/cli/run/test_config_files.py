@@ -109,7 +109,7 @@ def test_an_edited_program_is_asked_again_and_a_cached_result_is_named(at: Termi
     (edited,) = at.many(command)
     outputs = [json.loads(ended.out)["rows"][0]["cells"][0]["output"].strip() for ended in (first, cached, edited)]
     assert outputs == ["first b", "first b", "then y"]
-    assert ["nothing was asked" in ended.err for ended in (first, cached, edited)] == [False, True, False]
+    assert ["nothing was re-run" in ended.err for ended in (first, cached, edited)] == [False, True, False]
 
 
 def test_a_config_without_prompts_asks_what_the_variable_prompt_says(at: Terminal) -> None:

@@ -147,7 +147,7 @@ def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_th
     shown, told, again = at.many(agreed, [*agreed, "--json", "--key", "again"], agreed)
     assert (shown.code, told.code) == (0, 0), shown.err
     assert ": nothing was re-run. `latest` is a newer run than these. To ask again:" in again.err
-    assert "nothing was asked" not in shown.err
+    assert "nothing was re-run" not in shown.err
     assert (told.one()["title"], "aside" in shown.out, "aside" in told.err) == ("c.yaml", False, True)
     lines = {line.split("  ")[0].strip(): line.split() for line in shown.out.splitlines()}
     assert "· not asked" in shown.out

@@ -39,7 +39,7 @@ async def test_the_chain_is_the_same_from_every_version_and_from_the_prompt(
 async def test_versions_without_relations_are_compared_with_the_first_before_they_are_approved(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await three(engine, linked=False)
-        with pytest.raises(RuleError, match="against the current version v1"):
+        with pytest.raises(RuleError, match="with the current version v1"):
             await approve_prompt_version(
                 engine, ApprovalAsked(prompt_version_ref="v3", decided_by="maria", decided_by_type="human")
             )

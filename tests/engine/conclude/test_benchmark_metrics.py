@@ -191,5 +191,5 @@ async def test_the_task_names_what_dropped(engine: Engine, threshold: float) -> 
             )
         await bench(engine, "b", prompt_version_ref=version)
     (task,) = await tasks(engine)
-    assert f"relevance fell from 5.00 to {'3.00' if threshold else '1.00'}" in task.description
+    assert f"relevance dropped from 5.00 to {'3.00' if threshold else '1.00'}" in task.description
     assert task.title == ("Investigate b: 0.70 below 0.75" if threshold else "Investigate benchmark regression")

@@ -127,7 +127,7 @@ tests: [{{assert: [{{type: equals, value: 'yes!'}}]}}]
 @pytest.mark.parametrize(
     ("config", "named"),
     [
-        ("providers: [{id: echo, transform: file://t.ts}]", "providers.0.transform: a transform in a .ts file"),
+        ("providers: [{id: echo, transform: file://t.ts}]", "providers.0.transform: TypeScript runs only with trust-code"),
         ("providers: [echo]\ntests: [{options: {transform: file://t.ts}}]", "tests.0.options.transform"),
         ("providers: [{id: 'http://127.0.0.1:1', config: {transformResponse: file://t.py}}]", "transform in a .py file"),
     ],

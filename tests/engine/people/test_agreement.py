@@ -135,7 +135,7 @@ async def test_judgments_of_an_output_or_a_case_that_has_changed_are_no_pair(eng
     )
     second = await bench(engine, "b", judge="human")
     await answered(engine, second, PEOPLE, by="anna")
-    with pytest.raises(BadInputError, match="judged by a person and by a model") as refused:
+    with pytest.raises(BadInputError, match="judged by both a person and a model") as refused:
         await judges_agreement(engine, "b")
     assert "--judge human" in typed(refused.value)
 

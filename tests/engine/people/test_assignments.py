@@ -47,7 +47,7 @@ async def test_what_is_assigned_is_divided_evenly_and_seen_by_its_person_alone(e
     annas, bens = [await seen_by(engine, name, run_id) for name in ("anna", "ben")]
     assert (len(annas), len(bens), len({*annas, *bens})) == (3, 2, 5)
     assert (await next_question(engine, run_id=run_id, person="carl")).unasked == {"others": 5}
-    with pytest.raises(ConflictError, match="is anna's to judge"):
+    with pytest.raises(ConflictError, match="is anna's task"):
         await judged(engine, run_id, annas[0], "ben")
     await judged(engine, run_id, annas[0], "anna")
     assert (await assign(engine, run_id, ["ben"])).outputs == {"ben": 4}, "what was judged is nobody's any more"

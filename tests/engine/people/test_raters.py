@@ -66,5 +66,5 @@ async def test_nothing_is_drawn_for_people_whom_nobody_knows_or_where_nobody_rat
         await draw_labels(engine, run.id, number=4, triggered_by="me", raters=("anna", "zoe"))
     drawn = await draw_labels(engine, run.id, number=4, triggered_by="me")
     assert drawn.of == 4, "nothing was drawn in vain"
-    with pytest.raises(BadInputError, match="no output was judged by two people"):
+    with pytest.raises(BadInputError, match="no output has been judged by two people"):
         await adjudicate_labels(engine, "b", person="anna", triggered_by="me")

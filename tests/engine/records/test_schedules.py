@@ -19,8 +19,8 @@ MOMENTS = st.datetimes(datetime(2020, 1, 1), datetime(2040, 1, 1), timezones=st.
 @pytest.mark.parametrize(
     ("expression", "said"),
     [
-        ("daily", "has not 5 fields"),
-        ("0 0 6 * * 1", "has not 5 fields"),
+        ("daily", "must have 5 fields"),
+        ("0 0 6 * * 1", "must have 5 fields"),
         ("61 * * * *", "Bad minute"),
         ("* * * * someday", "Bad day-of-week"),
         ("0 0 30 2 *", "Bad day-of-month"),

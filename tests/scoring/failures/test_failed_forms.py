@@ -8,6 +8,8 @@ import pytest
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.scoring.assertions.table import check
+from minions_evals_mcp.scoring.checks import Checked, Subject
 from minions_evals_mcp.scoring.classification.classify import classify
 from tests.scoring.failures.failed_outputs import QUIET, lost, saying
 
@@ -66,6 +68,15 @@ def test_a_form_criterion_that_cost_the_most_is_a_format_error_by_rule_though_no
     assert (alone.failure_type, alone.sure) == ("format-error", False)
     assert classify(replace(QUIET, criteria=(form, facts))).failure_type == "wrong-output"
     assert classify(replace(QUIET, criteria=(lost("facts", 0, 1, "not valid XML"),))).failure_type == "format-error"
+
+
+@pytest.mark.parametrize("kind", ["is-json", "contains-json", "is-xml", "is-html", "is-sql"])
+def test_what_a_check_of_the_form_says_names_a_broken_form_to_the_classifier(kind: str) -> None:
+    found = check(Assertion(type=kind), Subject("It is <what it is"))
+    assert isinstance(found, Checked)
+    assert not found.passed
+    said = lost("facts", 0, 1, found.reason)
+    assert classify(saying("It is <what it is", replace(QUIET, criteria=(said,)))).failure_type == "format-error"
 
 
 # ------------------------------------------------------------------ hallucination

@@ -40,7 +40,7 @@ async def test_an_audit_names_the_cheats_of_each_case_and_what_closes_them(host:
     await _echoed(host)
     found = await host.call("audit_benchmark", benchmarkId="b", detail="full")
     assert found["cheatPassRate"] == 0.5
-    assert found.get("mutationScore") is None
+    assert found["mutationScore"] == 1
     (metal,) = rows(found, "cases")
     assert set(metal) >= FORM
     assert metal["testCaseId"] == "metal"

@@ -27,4 +27,4 @@ async def test_an_assertion_over_a_tool_names_no_judge_and_no_words(host: Host, 
 async def test_a_case_over_a_tool_brings_no_code_that_judges(host: Host) -> None:
     fields: JsonValue = {"name": "x", "scoring": {"language": "javascript", "code": "file://x.js"}}
     said = await host.refused("save_records", records=[{"id": "x", "type": "test-case", "fields": fields}])
-    assert "fields.scoring: only a config that a person runs" in said
+    assert "allowed only in a config that a person runs" in said

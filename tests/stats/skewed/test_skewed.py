@@ -59,7 +59,7 @@ def test_a_lift_tells_how_much_slower_a_typical_case_is_beside_what_it_adds_up_t
     seconds, dollars = cost_changes(arm(without), arm([2 * figure for figure in without]))
     assert (seconds.median_without, seconds.median_with) == (pytest.approx(1.05), pytest.approx(2.1))
     assert seconds.ratio == pytest.approx(2)
-    assert "medians 1.05 and 2.10, a case ×2.00 (95 %: ×2.00 to ×2.00)" in cost_line(seconds)
+    assert "medians 1.05 and 2.10, per case ×2.00 (95 %: ×2.00 to ×2.00)" in cost_line(seconds)
     assert (dollars.ratio, dollars.cases) == (None, 7)
     assert "medians" not in cost_line(dollars)
 
