@@ -25,6 +25,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO
 _OVERWRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | _NO_LINK
 _IN_THE_WAY = (errno.ELOOP, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.EMLINK)
 """What `open` answers where a part of the path is a link, a file or there already; anything else is the machine's failure."""
+_APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | _NO_LINK
 _RELATIVE = os.open in os.supports_dir_fd and os.mkdir in os.supports_dir_fd
 
 
@@ -134,6 +135,23 @@ def write_confined(folder: Path, place: PurePosixPath, content: bytes) -> None:
                 written.write(content)
         except OSError as error:
             raise _in_the_way(place, error) from None
+
+
+def open_appending(folder: Path, place: PurePosixPath) -> int:
+    """The descriptor of the file at `place` below `folder`, made where it is missing, to read and to add to.
+
+    Raises `BadInputError` where a link or no regular file is in the way.
+    """
+    place = confined_path(str(place), field="path")
+    with ExitStack() as opened:
+        try:
+            appended = _open(_parent(folder, place, opened, make=True), place.name, _APPEND)
+        except OSError as error:
+            raise _in_the_way(place, error) from None
+    if stat.S_ISREG(os.fstat(appended).st_mode):
+        return appended
+    os.close(appended)
+    raise _in_the_way(place, OSError(errno.EEXIST, "it is not a regular file"))
 
 
 def remove_confined(folder: Path, place: PurePosixPath) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.private_files import append_private
 
 EXIT_CODE = 3
 RUN_OUT = {
@@ -114,7 +115,7 @@ def _written(program: str, error: BaseException | None) -> Path | None:
         file = folder / f"{program}-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with file.open("a", encoding="utf-8", errors="backslashreplace") as log:
+            with append_private(file) as log:
                 log.write(masked("".join(traceback.format_exception(error))))
         except (OSError, MemoryError):
             continue

@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from minions_evals_mcp.errors import ConflictError, StoreError
 from minions_evals_mcp.next_steps import argument
+from minions_evals_mcp.private_files import create_private
 from minions_evals_mcp.store.connection import Db, connect, translated
 from minions_evals_mcp.store.migrate import require_store
 from minions_evals_mcp.store.sealed_content import held
@@ -69,7 +70,7 @@ async def back_up(path: Path, target: Path) -> Copied:
 
 
 def _copy(db: Db, half: Path) -> None:
-    os.close(os.open(half, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # its owner's only, as the store is
+    create_private(half)  # its owner's only, as the store is
     db.execute("PRAGMA query_only = OFF")  # it forbids the copy too; the file itself is open for reading only
     db.execute("VACUUM INTO ?", (str(half),))
 

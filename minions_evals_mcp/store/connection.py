@@ -18,6 +18,7 @@ import anyio.to_thread
 
 from minions_evals_mcp.errors import ConflictError, EvalsError, RuleError, SealedError, StoreError
 from minions_evals_mcp.next_steps import Next, argument
+from minions_evals_mcp.private_files import create_private
 
 if TYPE_CHECKING:
     import sqlite3 as sqlite  # noqa: TID251  pysqlite3 has no types; its interface is the stdlib's
@@ -208,7 +209,7 @@ def _make_private(path: Path) -> None:
     A link that leads nowhere yet is followed, as SQLite follows it.
     """
     with suppress(FileExistsError):
-        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        create_private(os.path.realpath(path))
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import anyio
 import anyio.to_thread
@@ -21,7 +21,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp_types import Tool
 
-from minions_evals_mcp.confined_paths import confined_path
+from minions_evals_mcp.confined_paths import confined_path, open_appending
 from minions_evals_mcp.domain.values import Json, utc
 from minions_evals_mcp.domain.worlds import WorldServer
 from minions_evals_mcp.errors import BadInputError, first_of
@@ -34,6 +34,8 @@ from minions_evals_mcp.world.tapes import TapedCall, TapeHead, call_line, head_l
 
 _KEEPER = Path(__file__).parents[1] / "sandbox" / "keeper.py"
 NO_PIPE = "-1"
+BEGINNING = b'{"name":'
+"""The first bytes of a tape: a file of one unfinished line that begins otherwise is not ours to begin anew."""
 _PLACE = re.compile(r"\{\{\s*world\.(folder|database)\s*\}\}")
 
 
@@ -97,38 +99,45 @@ class TapeWriter:
     Several units may record it at once, each in a process of its own. They take turns by a lock beside the tape.
     """
 
-    path: Path
+    base: Path
+    place: PurePosixPath
+    """Where it lies below `base`."""
     head: TapeHead
     _descriptor: int = field(default=-1, init=False)
     _turn: FileLock = field(init=False)
 
     def __post_init__(self) -> None:
-        self._turn = FileLock(self.path.with_name(f".{self.path.name}.lock"), thread_local=False)
+        lock = self.base / self.place.with_name(f".{self.place.name}.lock")
+        self._turn = FileLock(lock, thread_local=False)
 
     def open(self) -> None:
         """Makes the tape, or goes on with one that was recorded from the same tools; a line cut short is taken off."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._descriptor = open_appending(self.base, self.place)
         with self._turn:
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            content = self.path.read_bytes()
+            content = self._content()
             whole = content[: content.rfind(b"\n") + 1]
+            is_new = not whole and content[: len(BEGINNING)] == BEGINNING[: len(content)]
+            if not is_new and read_tape(whole, str(self.place)).head.tools_digest != self.head.tools_digest:
+                raise BadInputError(
+                    f"{self.place} was recorded with different tools than the server {self.head.server} has now.",
+                    remedy="Move it away to record a new one.",
+                )
             os.ftruncate(self._descriptor, len(whole))
             if not whole:
                 _write_whole(self._descriptor, head_line(self.head))
-            elif read_tape(whole, str(self.path)).head.tools_digest != self.head.tools_digest:
-                raise BadInputError(
-                    f"{self.path} was recorded with different tools than the server {self.head.server} has now.",
-                    remedy="Move it away to record a new one.",
-                )
 
     def write(self, call: TapedCall) -> None:
         """Adds a call; what another process was killed in the middle of is taken off before."""
         line = call_line(call)
         with self._turn:
             if self._ends_within_a_line():
-                content = self.path.read_bytes()
-                os.ftruncate(self._descriptor, content.rfind(b"\n") + 1)
+                os.ftruncate(self._descriptor, self._content().rfind(b"\n") + 1)
             _write_whole(self._descriptor, line)
+
+    def _content(self) -> bytes:
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        with os.fdopen(os.dup(self._descriptor), "rb") as whole:
+            return whole.read()
 
     def _ends_within_a_line(self) -> bool:
         os.lseek(self._descriptor, -1, os.SEEK_END)
@@ -174,7 +183,7 @@ async def real_server(
         try:
             if server.mode == "record":
                 head = _head(client, name, tools, clock)
-                writer = TapeWriter(base / confined_path(server.tape or "", field="tape"), head)
+                writer = TapeWriter(base, confined_path(server.tape or "", field="tape"), head)
                 await anyio.to_thread.run_sync(writer.open)
             yield RealServer(client, tools, writer)
         finally:

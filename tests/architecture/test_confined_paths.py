@@ -12,7 +12,6 @@ WRITES = frozenset({"copy", "copy2", "copyfile", "copytree", "move", "write_text
                     "rename", "unpack_archive", "extractall", "extract"})  # fmt: skip
 ROOMS = ("targets", "engine/lift", "interop")
 OURS = {
-    "interop/worlds/agreed.py": "what the operator agreed to, in a file of ours",
     "interop/log_exports/table.py": "an export to the path that the user named",
     "interop/log_exports/every_eval_ever.py": "an export to the path that the user named",
 }
@@ -40,6 +39,27 @@ def test_no_room_that_handles_strangers_files_writes_by_a_path_of_its_own(room: 
         for call in writes(module)
     ]  # fmt: skip
     assert found == []
+
+
+OPENERS = {
+    "confined_paths.py": "a path that somebody else wrote",
+    "private_files.py": "a file that is ours alone",
+    "sandbox/confine.py": "the folders that a sandbox may read",
+    "store/backup.py": "the folder that is flushed to the disk",
+    "world/sessions.py": "a journal in a folder that was made for it",
+}
+RIGHTS = {"private_files.py", "sandbox/python.py"}
+
+
+def test_files_are_opened_with_flags_and_rights_in_vetted_modules_only() -> None:
+    texts = {
+        str(path.relative_to(PACKAGE.parent)).removeprefix("minions_evals_mcp/"): path.read_text("utf-8")
+        for package in (PACKAGE, PACKAGE.parent / "agent") for path in package.rglob("*.py")
+    }  # fmt: skip
+    opened = {name for name, text in texts.items() if "os.open(" in text.replace("os.open(os.devnull", "")}
+    assert opened == OPENERS.keys()
+    assert {name for name, text in texts.items() if ".chmod(" in text} == RIGHTS
+    assert [name for name, text in texts.items() if "agreed_file().read" in text or "KEYS).read" in text] == []
 
 
 def test_the_test_sees_a_write() -> None:

@@ -228,3 +228,21 @@ async def test_an_editor_divides_what_waits_and_each_queue_begins_with_its_own(e
         assert len(set(asked)) == 5, "then the three that are anybody's"
         await anna.post("/assign", data={"run": job.id})
         assert await engine.store.read(partial(assignments.own, person="bob")) == []
+
+
+async def test_whoever_signs_in_often_ends_nobody_elses_session(engine: Engine) -> None:
+    anna, ben = await add_person(engine, "anna"), await add_person(engine, "ben", "viewer")
+    async with browser(engine, token=anna) as hers:
+        transport, home = hers._transport, hers.base_url  # pyright: ignore[reportPrivateUsage]  one page, two browsers
+        async with httpx2.AsyncClient(transport=transport, base_url=home, headers=hers.headers) as his:
+            sessions: list[str] = []
+            for _ in range(105):
+                his.cookies.clear()
+                signed = await his.post("/sign-in", data={"personToken": ben, "next": "/runs"})
+                sessions.append(signed.headers["set-cookie"].partition(";")[0])
+            his.cookies.clear()
+            seen = [
+                (await his.get("/runs", headers={"cookie": one})).status_code for one in (sessions[0], sessions[-1])
+            ]
+            assert seen == [401, 200], "his own oldest one ended"
+        assert (await hers.get("/runs")).status_code == 200

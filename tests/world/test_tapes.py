@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+import pytest
+
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.world.calls import tool_result
 from minions_evals_mcp.world.passing import TapeWriter
 from minions_evals_mcp.world.tapes import TapedCall, TapeHead, read_tape
@@ -14,7 +17,7 @@ WRITERS, CALLS = 4, 25
 
 def writer(path: Path) -> TapeWriter:
     """A writer that has opened the tape."""
-    made = TapeWriter(path, TapeHead(tape=1, server="s"))
+    made = TapeWriter(path.parent, PurePosixPath(path.name), TapeHead(tape=1, server="s"))
     made.open()
     return made
 
@@ -47,3 +50,34 @@ def test_what_another_unit_was_killed_in_the_middle_of_spoils_no_line(tmp_path: 
     tape.write(TapedCall(tool="three"))
     tape.close()
     assert [call.tool for call in read_tape(path.read_bytes(), "t").calls] == ["one", "three"]
+
+
+@pytest.mark.parametrize("content", ["a whole line\nand a last one", "one line that never ends", '{"a": 1}\n'])
+def test_a_file_that_is_no_tape_is_left_as_it_is(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(content)
+    with pytest.raises(BadInputError, match=r"notes\.txt"):
+        writer(path)
+    assert path.read_text() == content
+
+
+def test_a_tape_is_recorded_through_no_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "profile").write_text("alias a=b")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "t.jsonl").symlink_to(outside / "profile")
+    (folder / "tapes").symlink_to(outside)
+    for place in ("t.jsonl", "tapes/new.jsonl"):
+        with pytest.raises(BadInputError, match="cannot be changed"):
+            TapeWriter(folder, PurePosixPath(place), TapeHead(tape=1, server="s")).open()
+    assert (outside / "profile").read_text() == "alias a=b"
+    assert [path.name for path in outside.iterdir()] == ["profile"]
+
+
+def test_a_head_that_was_cut_short_is_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b'{"name":"s","pro')
+    writer(path).close()
+    assert read_tape(path.read_bytes(), "t").head.server == "s"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
 from minions_evals_mcp.domain.definitions import Json
@@ -12,6 +10,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.interop.hosts.json_settings import with_json_entry
 from minions_evals_mcp.interop.hosts.table import SERVER, Host
 from minions_evals_mcp.interop.hosts.toml_settings import with_toml_entry
+from minions_evals_mcp.private_files import write_private
 
 MOST_BYTES = 64 * 2**20
 
@@ -52,21 +51,12 @@ def _by_hand(file: Path, why: str, snippet: str) -> BadInputError:
 def write_change(change: SettingsChange) -> None:
     """Replaces the file by its new text in one step. A link stays a link, and the file keeps its rights."""
     file = change.file.resolve()
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         now = file.read_bytes().decode("utf-8") if file.exists() else None
         if now != change.before:
             raise BadInputError(f"{file} was changed meanwhile.", remedy="Run the command again.")
         mode = 0o600 if now is None else file.stat().st_mode & 0o777
-        with os.fdopen(
-            os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "w", encoding="utf-8", newline=""
-        ) as out:
-            out.write(change.after)
-        part.chmod(mode)
-        part.replace(file)
+        write_private(file, change.after, mode=mode)
     except OSError as error:
         raise _by_hand(file, f"{error.strerror or error}.", change.snippet) from None
-    finally:
-        with suppress(OSError):
-            part.unlink()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 from platformdirs import user_state_path
 
 from minions_evals_mcp.domain.definitions import World
 from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, resolved_command
+from minions_evals_mcp.private_files import read_private, write_private
 
 
 def agreed_file() -> Path:
@@ -26,14 +26,12 @@ def keep_agreed(source: Path, named: NamedResources) -> None:
     """Keeps that the operator agreed."""
     file = agreed_file()
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
-    part.write_text(json.dumps(_agreed() | {str(source.resolve()): named.digest()}, indent=1), "utf-8")
-    part.replace(file)
+    write_private(file, json.dumps(_agreed() | {str(source.resolve()): named.digest()}, indent=1))
 
 
 def _agreed() -> dict[str, str]:
     try:
-        agreed: object = json.loads(agreed_file().read_text("utf-8"))
+        agreed: object = json.loads(read_private(agreed_file()))
     except (OSError, ValueError):
         return {}
     return {str(key): str(value) for key, value in agreed.items()} if isinstance(agreed, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  JSON

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from starlette.datastructures import URL, Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
+from minions_evals_mcp.private_files import read_private, write_private
 from minions_evals_mcp.view.entrance.visitors import nobody
 
 if TYPE_CHECKING:
@@ -56,16 +56,14 @@ class Keys:
 
     @classmethod
     def kept(cls, port: int, file: Path) -> Keys:
-        """The keys in that file, made where it is missing; only its owner can read it. Without a writable file, new ones."""
+        """The keys in that file, made where it is missing; only its owner can read it. Without such a file, new ones."""
         try:
-            found = json.loads(file.read_text("utf-8"))
+            found = json.loads(read_private(file))
             return cls(port, token=str(found["token"]), session=str(found["session"]))
         except (OSError, ValueError, KeyError, TypeError):
             made = cls(port)
         with suppress(OSError):
-            with os.fdopen(os.open(file, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as kept:
-                json.dump({"token": made.token, "session": made.session}, kept)
-            file.chmod(0o600)
+            write_private(file, json.dumps({"token": made.token, "session": made.session}))
         return made
 
     @property

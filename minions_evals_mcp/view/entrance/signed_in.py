@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-MAX_SESSIONS = 100
+MAX_SESSIONS = 20
+"""So many browsers can one person be signed in with at the same time."""
 
 
 @dataclass(slots=True)
@@ -21,19 +21,24 @@ class SignedIn:
     cookie: str
     secure: bool = False
     """The cookie travels over TLS only."""
-    _tokens: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str], repr=False)
+    _tokens: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """The oldest session first."""
 
     def token(self, request: Request) -> str:
         """The token of the request's session; empty without one."""
         return self._tokens.get(request.cookies.get(self.cookie, ""), "")
 
     def keep(self, request: Request, response: Response, token: str) -> None:
-        """Starts a session with that token, in place of the browser's earlier one; the oldest of too many ends."""
+        """Starts a session with that token, which is somebody's, in place of the browser's earlier one.
+
+        The oldest of too many sessions of that person ends, and nobody else's.
+        """
         self._tokens.pop(request.cookies.get(self.cookie, ""), None)
         session = secrets.token_urlsafe(32)
         self._tokens[session] = token
-        while len(self._tokens) > MAX_SESSIONS:
-            self._tokens.popitem(last=False)
+        own = [other for other, held in self._tokens.items() if held == token]
+        for old in own[:-MAX_SESSIONS]:
+            del self._tokens[old]
         response.set_cookie(self.cookie, session, httponly=True, samesite="strict", secure=self.secure)
 
     def forget(self, request: Request, response: Response) -> None:
