@@ -16,7 +16,7 @@ import sysconfig
 import textwrap
 import warnings
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
@@ -59,8 +59,7 @@ _RUN_MODULE = re.compile(r"\bpython[\d.]*\s+(?:-\w\s+)*-m\s+([\w.]+)")
 
 def files_digest(named: Iterable[Path], folder: Path) -> str:
     """The digest of the named files and of all that they import from the project in that folder; empty where none is there."""
-    found = {os.path.relpath(path, folder): content_digest(path) for path in project_files(named, folder)}
-    return digest([[name, found[name]] for name in sorted(found)]) if found else ""
+    return project_code(named, folder).digest
 
 
 def named_in(words: Sequence[str], folder: Path) -> list[Path]:
@@ -116,10 +115,17 @@ _Stamp = tuple[int, int, int, int]
 """When a file or folder was changed, its size and which it is."""
 
 
-class _Found(NamedTuple):
-    """The files that were found, and the state of all that was looked at."""
+class ProjectCode(NamedTuple):
+    """The named files and those that they import, each once with the digest of what it holds, and the digest of them all."""
 
-    files: list[Path]
+    files: Mapping[Path, str]
+    digest: str
+
+
+class _Found(NamedTuple):
+    """The code that was found, and the state of all that was looked at."""
+
+    code: ProjectCode
     stamps: dict[Path, _Stamp | None]
 
 
@@ -128,8 +134,8 @@ _MOST_FOUND = 64
 _FINDING = Lock()
 
 
-def project_files(named: Iterable[Path], folder: Path) -> list[Path]:
-    """The named files and those that they import, each once; of code that is large, all code of the folder.
+def project_code(named: Iterable[Path], folder: Path) -> ProjectCode:
+    """The named files and those that they import; of code that is large, all code of the folder.
 
     What was found once is found again while no file and no folder that was looked at has changed.
     """
@@ -137,14 +143,21 @@ def project_files(named: Iterable[Path], folder: Path) -> list[Path]:
     with _FINDING:
         held = _FOUND.get(about)
         if held is None or any(_stamp(path) != stamp for path, stamp in held.stamps.items()):
-            looked = Looked()
-            files = _search(about[0], folder, looked)
-            seen_places = {*files, *(file.parent for file in files), *looked.names, *looked.walked}
-            held = _FOUND[about] = _Found(files, {path: _stamp(path) for path in seen_places})
+            held = _FOUND[about] = _found(about[0], folder)
         _FOUND.move_to_end(about)
         while len(_FOUND) > _MOST_FOUND:
             _FOUND.popitem(last=False)
-        return [*held.files]
+        return held.code
+
+
+def _found(named: Sequence[Path], folder: Path) -> _Found:
+    looked = Looked()
+    files = _search(named, folder, looked)
+    seen_places = {*files, *(file.parent for file in files), *looked.names, *looked.walked}
+    stamps = {path: _stamp(path) for path in seen_places}
+    digests = {path: "" if (stamp := stamps[path]) is None else _digest_of(path, stamp) for path in files}
+    named_digests = sorted((os.path.relpath(path, folder), held) for path, held in digests.items())
+    return _Found(ProjectCode(digests, digest([[*pair] for pair in named_digests]) if digests else ""), stamps)
 
 
 def _search(named: Sequence[Path], folder: Path, looked: Looked) -> list[Path]:
@@ -169,7 +182,7 @@ def code_below(folder: Path, looked: Looked) -> Iterator[Path]:
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and name not in {"__pycache__", *_INSTALLED}
         )
-        if "pyvenv.cfg" in names:
+        if "pyvenv.cfg" in names or Path(at) == _OURS:
             folders.clear()
             continue
         looked.walked.add(Path(at))

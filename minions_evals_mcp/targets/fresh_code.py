@@ -8,20 +8,18 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
-
-from minions_evals_mcp.targets.code_files import content_digest, project_files
 
 _LOCK = Lock()
 _LOADED: dict[Path, str] = {}
 """What stood in each file when code that is made of it was last loaded."""
 
 
-def forget_edited(named: Path, folder: Path) -> bool:
-    """Forgets the modules of those files if any was edited since it was loaded; returns whether one was."""
+def forget_edited(now: Mapping[Path, str]) -> bool:
+    """Forgets the modules of those files, given with the digest of each, if any was edited since it was loaded; returns whether one was."""
     with _LOCK:
-        now = {path: content_digest(path) for path in project_files([named], folder)}
         edited = any(_LOADED.get(path, held) != held for path, held in now.items())
         _LOADED.update(now)
         if edited:

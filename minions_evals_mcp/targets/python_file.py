@@ -16,6 +16,7 @@ import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.targets.code_files import project_code
 from minions_evals_mcp.targets.fresh_code import forget_edited
 
 
@@ -35,7 +36,7 @@ def function_in(path: Path, name: str, *, called_with: str) -> Callable[..., obj
     folder = str(path.parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    forget_edited(path, path.parent)
+    forget_edited(project_code([path], path.parent).files)
     name_of_it = f"_provider_{path.stem}"
     loader = _FromSource(name_of_it, str(path))
     try:

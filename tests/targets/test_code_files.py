@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minions_evals_mcp.targets.code_files import MOST_FOLLOWED, files_digest, named_in, project_files
+from minions_evals_mcp.targets.code_files import MOST_FOLLOWED, files_digest, named_in, project_code
 from minions_evals_mcp.targets.command import CommandTarget, command_settings
 
 PROJECT = {
@@ -53,7 +53,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("command", REACHED)
 def test_a_command_is_made_of_the_files_that_it_names_and_of_what_they_import(project: Path, command: str) -> None:
-    found = project_files(named_in(command.split(), project), project)
+    found = project_code(named_in(command.split(), project), project).files
     assert set(found) == {(project / name).resolve() for name in REACHED[command]}
 
 
@@ -81,7 +81,7 @@ def test_a_circle_of_imports_and_code_that_does_not_parse_are_read(tmp_path: Pat
     (tmp_path / "a.py").write_text("import b\n")
     (tmp_path / "b.py").write_text("import a\n")
     (tmp_path / "c.py").write_text("import (\n")
-    assert len(project_files([tmp_path / "a.py", tmp_path / "c.py"], tmp_path)) == 3
+    assert len(project_code([tmp_path / "a.py", tmp_path / "c.py"], tmp_path).files) == 3
 
 
 def test_a_command_target_is_another_one_after_an_edit(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_of_code_that_is_large_any_code_of_the_folder_counts(tmp_path: Path) -> 
         (tmp_path / unread).write_text("x = 1")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "late.py").write_text("x = 1")
-    found = {str(path.relative_to(tmp_path)) for path in project_files([tmp_path / "agent.py"], tmp_path)}
+    found = {str(path.relative_to(tmp_path)) for path in project_code([tmp_path / "agent.py"], tmp_path).files}
     assert {"agent.py", "m0.py", f"{names[-1]}.py", "elsewhere/late.py"} <= found
     assert not found & {"venv/lib/strange.py", "notes.txt"}
     before = files_digest([tmp_path / "agent.py"], tmp_path)

@@ -27,7 +27,7 @@ from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.next_steps import argument
-from minions_evals_mcp.targets.code_files import files_digest, is_own
+from minions_evals_mcp.targets.code_files import is_own, project_code
 from minions_evals_mcp.targets.fresh_code import forget_edited
 from minions_evals_mcp.targets.function.output import observed
 from minions_evals_mcp.targets.function.spans import watch_spans
@@ -333,7 +333,7 @@ def python_target(ref: str, *, deadline_s: float, width: int) -> FunctionTask:
     if beside not in sys.path:  # a program started by its name does not look in the current folder
         sys.path.insert(0, beside)
     try:
-        module = _current(importlib.import_module(module_name))
+        module, code = _current(importlib.import_module(module_name))
         function = getattr(module, attribute)
     except Exception as error:  # noqa: BLE001  a user's module may raise anything while it is loaded
         raise BadInputError(
@@ -344,16 +344,17 @@ def python_target(ref: str, *, deadline_s: float, width: int) -> FunctionTask:
         raise BadInputError(f"{argument('target')} python:{ref} is not a function.")
     watch_spans()
     name = f"python:{ref}"
-    place = _place(module)
-    code = "" if place is None else files_digest([place[0]], place[1])
     identity: Json = {"target": "python", "name": name, **({"code": code} if code else {})}
     return FunctionTask(function, identity, name, name, deadline_s, width)
 
 
-def _current(module: ModuleType) -> ModuleType:
-    """The module as its files are now: this process may have loaded it before an edit."""
+def _current(module: ModuleType) -> tuple[ModuleType, str]:
+    """The module as its files are now, for this process may have loaded it before an edit, and their digest."""
     place = _place(module)
-    return importlib.import_module(module.__name__) if place is not None and forget_edited(*place) else module
+    if place is None:
+        return module, ""
+    code = project_code([place[0]], place[1])
+    return importlib.import_module(module.__name__) if forget_edited(code.files) else module, code.digest
 
 
 def _place(module: ModuleType) -> tuple[Path, Path] | None:
