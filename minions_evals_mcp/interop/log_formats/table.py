@@ -18,6 +18,7 @@ from minions_evals_mcp.interop.log_formats import (
     inspect_log,
     langfuse_rows,
     langsmith_runs,
+    lm_eval_samples,
     mlflow_traces,
     openai_evals,
     openevals,
@@ -104,6 +105,10 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "every-eval-ever-results", "results of Every Eval Ever",
         lambda seen: every_eval_ever.is_aggregate(seen.first), every_eval_ever.read_aggregate,
+    ),
+    Format(
+        lm_eval_samples.NAME, "samples of lm-evaluation-harness",
+        lambda seen: seen.is_lines and lm_eval_samples.is_samples(seen.first), lm_eval_samples.read,
     ),
     Format("mlflow", "traces of MLflow", lambda seen: mlflow_traces.is_traces(seen.first), mlflow_traces.read),
     Format("langsmith", "runs or examples of LangSmith", lambda seen: langsmith_runs.is_export(seen.first), langsmith_runs.read),

@@ -25,6 +25,7 @@ KEYS: dict[str, str] = {
     "deepeval": "testCases conversationalTestCases metricsData testFile testRunData",
     "atif": "schema_version trajectory_id agent steps final_metrics",
     "every-eval-ever": "schema_version evaluation_id sample_id interaction_type evaluation_results model_info",
+    "lm-eval": "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash target_hash",
     "mlflow": "info data trace_id request_id spans assessments",
     "langsmith": "run_type trace_id inputs outputs dataset_id reference_example_id",
     "langfuse": "traceId observations scores sessionId projectId dataType expectedOutput datasetName",

@@ -44,6 +44,8 @@ def verdict_of(score: Mapping[str, JsonValue], *, threshold: float | None = None
         return RecordedVerdict(said, number if fits and number is not None else float(said), shown)
     if number is None:
         return f"its value {shown[:60]!r} is no verdict"
+    if score.get("lowerIsBetter"):
+        return f"its value {shown[:60]} is better the lower it is, and the log gives no limit"
     if threshold is not None:
         return RecordedVerdict(number >= threshold, min(1.0, max(0.0, number)), shown)
     if not 0 <= number <= 1:

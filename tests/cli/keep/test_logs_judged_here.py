@@ -34,6 +34,7 @@ EXPECTING: dict[str, tuple[int, int, str, tuple[tuple[str, str], ...]]] = {
         (("15:43:59.796Z", "16:43:59.796Z"), ('"passed": true', '"passed": false'), ("Right", "Wrong")),
     ),
     "openevals": (3, 3, "sims2.json", (('"score": true', '"score": false'), ("In Paris", "In Rome"))),
+    "lm-eval": (3, 3, "samples_geo_2026-11-21T10-00-00.5.jsonl", (('"exact_match": 1.0', '"exact_match": 0.0'),)),
     "mlflow": (1, 1, "b.jsonl", (('\\"A1\\"', '\\"B\\"'),)),
 }
 """Of logs that say what is expected: how many of how many pass here; a second one's file, and what makes it another and worse."""

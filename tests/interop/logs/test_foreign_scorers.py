@@ -15,7 +15,7 @@ from minions_evals_mcp.scoring.assertions.table import check
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
 from tests.shared.interop.log_parts import DEEPEVAL, LOG, TAU, TAU2, TRACE, line, tau2_simulation
 from tests.shared.interop.makers import INSPECT_HEADER, Json, inspect_sample, samples, written
-from tests.shared.interop.whole_files import ITEM
+from tests.shared.interop.whole_files import ITEM, lm_eval_line
 
 RECORDED = Path(__file__).parents[2] / "shared/interop/inspect_verdicts.jsonl"
 GROUPS = [json.loads(group) for group in RECORDED.read_text("utf-8").splitlines()]
@@ -121,6 +121,7 @@ def test_a_choice_whose_solver_is_not_known_is_judged_by_its_recorded_score(tmp_
 OTHERS: dict[str, tuple[str, Any, Any]] = {
     "deepeval": ("test_run_1.json", DEEPEVAL, ("success", False)),
     "every-eval-ever": ("x_samples.jsonl", [line("a", "exact", 1.0)], ("is_correct", False)),
+    "lm-eval": ("samples_geo.jsonl", [lm_eval_line(1)], ("exact_match", 0.0)),
     "tau-bench": ("m-airline.json", [TAU], ("reward", 0.0)),
     "tau2": ("results.json", {**TAU2, "simulations": [tau2_simulation(1.0)]}, ("reward", 0.0)),
     "openai-evals": ("run.jsonl", [{**LOG[0], "spec": {**cast("Json", LOG[0]["spec"]), "run_config": {}}}, *LOG[1:]], ("correct", False)),

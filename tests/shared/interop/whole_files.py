@@ -75,6 +75,16 @@ def _json(said: object) -> Callable[[Path], Path]:
     return lambda path: written(path, said)
 
 
+def lm_eval_line(number: int, of_filter: str = "none", **more: object) -> Json:
+    """A line of lm-evaluation-harness 0.4."""
+    return {
+        "doc_id": number, "doc": {"question": f"{number}?", "answer": "Paris"}, "target": "Paris",
+        "arguments": {"gen_args_0": {"arg_0": f"Q: {number}?", "arg_1": {"until": ["Q:"], "do_sample": False}}},
+        "resps": [["It is Paris."]], "filtered_resps": ["Paris"], "filter": of_filter, "metrics": ["exact_match"],
+        "doc_hash": "d", "prompt_hash": "p", "target_hash": "t", "exact_match": 1.0, **more,
+    }  # fmt: skip
+
+
 SIMULATION: Json = {
     "trajectory": [{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "In Paris."}],
     "evaluator_results": [{"key": "right", "score": True, "comment": "it is"}],
@@ -106,6 +116,7 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "atif": ("t.jsonl", _json([{**TRAJECTORY, "trajectory_id": f"t{n}"} for n in range(3)])),
     "every-eval-ever": ("x_samples.jsonl", _json([line(name, "exact", 1.0) for name in "abc"])),
     "every-eval-ever-results": ("x.json", _json(AGGREGATE)),
+    "lm-eval": ("samples_geo_2026-11-20T10-00-00.5.jsonl", _json([lm_eval_line(n // 2, ("strict", "loose")[n % 2]) for n in range(6)])),
     "mlflow": ("m.jsonl", _json([TRACE, {**TRACE, "info": {**cast("Json", TRACE["info"]), "trace_id": "tr-2"}}])),
     "langsmith": ("runs.jsonl", _json([{**RUN, "id": f"r{n}", "trace_id": f"r{n}"} for n in range(3)])),
     "langfuse": ("rows.jsonl", _json([observation(f"o{n}", traceId=f"t{n}", input="Q", output="A") for n in range(3)])),
