@@ -301,3 +301,55 @@ GIVEN = {
     "count": "3",
 }  # fmt: skip
 """What prompts are asked about."""
+
+_GUESSED = {"agentId": "agent", "inputs": {"q": "ASKED"}, "outputs": {"output": "SAID"}, "promptVersionRef": "v1"}
+_CHECKED = {"promptId": "p", "name": "n", "input": {"q": "ASKED"}, "expectedOutput": "EXPECTED"}
+OF_MESSAGES: dict[str, tuple[dict[str, object], ...]] = {
+    "run-test-case": (
+        {"testCaseId": "c1", "recorded": True}, {"testCaseId": "g0", "recorded": True}, {"testCaseId": "c2", "agentRunId": "o1"},
+        {"testCaseId": "g0", "agentRunId": "o1"}, {"testCaseId": "g1", "agentRunId": "v1/2"},
+    ),
+    "run-benchmark": (
+        {"benchmarkId": "b", "recorded": True}, {"benchmarkId": "mine", "recorded": True}, {"benchmarkId": "closed", "recorded": True},
+        {"benchmarkId": "mine", "promptVersionRef": "v1"}, {"benchmarkId": "b", "filter": ["text~ASKED"]},
+        {"benchmarkId": "b", "filter": ["text~EXPECTED"]}, {"benchmarkId": "b", "testCaseIds": ["ASKED"]},
+        {"benchmarkId": "b", "promptVersionRef": "v1", "judge": "heuristic"}, {"benchmarkId": "mine", "judge": "human", "recorded": True},
+    ),
+    "compare-prompts": (
+        {"benchmarkId": "b", "promptVersionA": "v1", "promptVersionB": "v2"},
+        {"benchmarkId": "mine", "promptVersionA": "v1", "promptVersionB": "v2"},
+        {"benchmarkId": "closed", "promptVersionA": "v1", "promptVersionB": "v2"},
+    ),
+    "classify-failure": ({"runId": "run-v2"}, {"runId": "o1"}, {"runId": "ASKED"}),
+    "detect-trend": ({"benchmarkId": "b"}, {"benchmarkId": "mine"}),
+    "agent-run-completed": (
+        {"agentRunId": "o1"}, {"agentRunId": "o2"}, {"agentRunId": "o1", "testCaseId": "c2"}, {"agentRunId": "o1", "testCaseId": "g0"},
+        {"agentRunId": "v1/2", "testCaseId": "g0"}, {"agentRun": {"id": "n1", "type": "agent-run", "fields": _GUESSED}},
+        {"agentRun": {"id": "n2", "type": "agent-run", "fields": _GUESSED}, "testCaseId": "c2"},
+        {"agentRun": {"id": "v1/2", "type": "agent-run", "fields": _GUESSED}},
+    ),
+    "approve-prompt-version": ({"promptVersionRef": "v2", "decidedBy": "x", "benchmarkIds": ["b"]},),
+    "approval-decided": ({"approvalRequestId": "none", "decision": "approved", "decidedBy": "x"},),
+    "instruction": ({"text": "What is ASKED?"},),
+    "get-test-cases": ({"promptId": "p"},),
+    "get-test-case": ({"testCaseId": "c2"}, {"testCaseId": "g0"}, {"testCaseId": "ASKED"}),
+    "get-test-case-executions": ({"testCaseId": "c2"}, {"testCaseId": "g0"}),
+    "get-test-case-stats": ({"testCaseId": "c2"}, {"testCaseId": "g0"}),
+    "get-test-branches": ({"testCaseId": "c1"},),
+    "get-branch-executions": ({"branchId": "br"},),
+    "create-test-case": (_CHECKED, {**_CHECKED, "testCaseId": "c2"}),
+    "update-test-case": (
+        {"testCaseId": "c2", "input": {"q": "ASKED"}}, {"testCaseId": "c2", "expectedOutput": "EXPECTED"},
+        {"testCaseId": "g1", "expectedOutput": "EXPECTED"},
+    ),
+    "batch-run-tests": ({"promptId": "p", "recorded": True}, {"promptId": "p", "testCaseIds": ["g0", "c2"], "recorded": True}),
+    "update-expected-output": (
+        {"testCaseId": "c2", "output": "EXPECTED"}, {"testCaseId": "g0", "output": "EXPECTED"},
+    ),
+    "create-test-branch": ({"testCaseId": "c2", "name": "n", "provider": "openai", "model": "m"},),
+    "update-test-branch": ({"branchId": "br", "name": "ASKED"},),
+    "run-ab-test": ({"testCaseId": "c2", "branches": BRANCHES}, {"testCaseId": "g0", "branches": BRANCHES}),
+    "delete-test-branch": ({"branchId": "br"},),
+    "delete-test-case": ({"testCaseId": "c2"}, {"testCaseId": "g1"}),
+}  # fmt: skip
+"""What a message says, with ASKED, EXPECTED and SAID for a guess at the sealed case c2."""

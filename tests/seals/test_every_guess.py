@@ -8,21 +8,40 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from pydantic import JsonValue
 
+from agent.daemon import Route
+from agent.sources.otlp_http import otlp_app
+from agent.sources.otlp_judging import TraceJudging
+from agent.sources.otlp_traces import TraceIntake
+from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.outbox import ORCHESTRATOR, PEOPLE
+from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.interop.telemetry.intake import Telemetry
+from minions_evals_mcp.interop.telemetry.settled import Settled
+from minions_evals_mcp.messages.payloads import KINDS
+from minions_evals_mcp.messages.send_message import Letter, send_message
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.graphql.context import Context
 from minions_evals_mcp.server.graphql.schema import graphql_schema
 from minions_evals_mcp.server.session.opened import ServerSession
+from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.view.app import routes
 from tests.seals import doors
-from tests.seals.test_guesses import CASE, RIGHT, SAYING, WRONG, comparable, records, whole
+from tests.seals.story import MARK
+from tests.seals.test_guesses import CASE, RIGHT, SAYING, WRONG, Json, comparable, records, whole
+from tests.shared.agent.inside import at_work, drained
+from tests.shared.agent.traces import agent_span, document, span, spoken
 from tests.shared.server.hosts import Host, hosted, text_of
 from tests.shared.view.visitor import visitor
 from tests.workshop import config_in, opened
@@ -180,17 +199,147 @@ async def of_queries(folder: Path, guess: Sequence[str]) -> Answers:
     return answers
 
 
+class Neighbours:
+    """Whoever the agent writes to: it keeps each notification."""
+
+    def __init__(self) -> None:
+        self.told: Answers = []
+
+    async def tell(self, record: Record[Fields], *, key: str, addressee: str) -> None:
+        """Takes it over."""
+        self.told.append(f"{addressee} {key}: {json.dumps(record.wire(), default=str)}")
+
+    def route(self) -> Route:
+        """Everybody's way."""
+        return lambda addressee: self if addressee in {ORCHESTRATOR, PEOPLE} else None
+
+
+def _fresh() -> Callable[[], str]:
+    """Ids that the store of the story does not have."""
+    numbers = count()
+    return lambda: f"new-{next(numbers)}"
+
+
+def _with(guess: Sequence[str], given: Any) -> Any:
+    """The same with the guess in it."""
+    text = json.dumps(given)
+    for name, word in zip(("ASKED", "EXPECTED", "SAID"), guess, strict=True):
+        text = text.replace(name, word)
+    return json.loads(text)
+
+
+async def _done(engine: Engine, heard: Neighbours) -> Answers:
+    """What has become of every message, and what the agent told others, once it has nothing left to do."""
+    await drained(engine, route=heard.route())
+    kept = await engine.store.read(lambda db: inbox.newest(db, before=None, limit=1000))
+    told = [json.dumps(message.wire()) for message in sorted(kept, key=lambda message: message.seq)]
+    ended = await engine.store.read(
+        lambda db: db.execute("SELECT seq, addressee, state, reason FROM delivery ORDER BY seq").fetchall()
+    )
+    return [*told, *sorted(heard.told), str(ended)]
+
+
+async def of_messages(folder: Path, guess: Sequence[str]) -> Answers:
+    """What becomes of every kind of message, and what the agent then tells its neighbours."""
+    answers: Answers = []
+    async with hosted(config_in(folder)) as host:
+        await _save(host, guess)
+    heard = Neighbours()
+    async with opened(config_in(folder)) as engine:
+        engine.new_id = _fresh()
+        for kind, payloads in doors.OF_MESSAGES.items():
+            for number, payload in enumerate(payloads):
+                said = Letter.model_validate(
+                    {"id": f"{kind}-{number}", "type": kind, "payload": _with(guess, payload), "fromAgentId": "x"}
+                )
+                try:
+                    answers.append(f"{kind} {number}: {await send_message(engine, said)}")
+                except EvalsError as error:
+                    answers.append(f"{kind} {number}: {error}")
+            await drained(engine, route=heard.route())
+        answers += await _done(engine, heard)
+    return answers
+
+
+def _traces(guess: Sequence[str], by: str | None) -> Iterator[Json]:
+    """Traces that hold the guess: an agent's whole work, a model's call, and an event of a turn."""
+    asked, expected, said = guess
+    for number, agent in enumerate(("agent", "other")):
+        for output in (said, expected):
+            one = agent_span(agent, asked, output)
+            yield document({**one, "traceId": f"{number + 1:030x}{len(output) % 2}{1 if by is None else 2}"})
+    attributes: Json = {
+        "gen_ai.operation.name": "chat", "gen_ai.request.model": "m",
+        "gen_ai.input.messages": spoken("user", asked), "gen_ai.output.messages": spoken("assistant", said),
+    }  # fmt: skip
+    yield document(span("f" * 16, "chat m", attributes, trace=("cd" if by is None else "ce") * 16))
+
+
+MARKED: list[Json] = [
+    {"id": "marked", "type": "rubric", "fields": {"name": "Marked", "criteriaIds": ["marked/c"], "passingThreshold": 1}},
+    {"id": "marked/c", "type": "rubric-criterion", "fields": {
+        "rubricId": "marked", "name": "Marked", "judgeType": "heuristic",
+        "scoringGuide": json.dumps([{"type": "contains", "value": MARK}]),
+    }},
+]  # fmt: skip
+"""A rubric that holds for a right guess as for a wrong one."""
+
+
+class WholeAtOnce(Telemetry):
+    """What came is whole at once: nobody waits until a trace is quiet."""
+
+    def settled(self, *, now: float, at_once: bool = True) -> list[Settled]:
+        """All that is there."""
+        return super().settled(now=now, at_once=at_once)
+
+
+async def of_telemetry(folder: Path, guess: Sequence[str]) -> Answers:
+    """What the OTLP endpoint answers, what becomes of the traces, and what is said of the agent-runs afterwards."""
+    answers: Answers = []
+    heard = Neighbours()
+    async with hosted(config_in(folder)) as host:
+        answers.append(text_of(await host.raw("save_records", records=MARKED)))
+    async with opened(config_in(folder)) as engine:
+        engine.new_id = _fresh()
+        for rubric in (None, "marked"):
+            async with at_work(engine, route=heard.route()) as agent:
+                intake = TraceIntake(agent, TraceJudging(rubric_id=rubric))
+                intake._telemetry = WholeAtOnce()  # pyright: ignore[reportPrivateUsage]  as it says
+                web = httpx2.ASGITransport(app=otlp_app(intake, None))
+                async with httpx2.AsyncClient(transport=web, base_url="http://x") as client:
+                    for trace in _traces(guess, rubric):
+                        got = await client.post("/v1/traces", json=trace)
+                        answers.append(f"{got.status_code} {got.text}")
+                    refused = await client.post(
+                        "/v1/logs", json={"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": guess}]}]}]}
+                    )
+                    answers.append(f"{refused.status_code} {refused.text}")
+                await intake.settle()
+            answers += await _done(engine, heard)
+    async with hosted(config_in(folder)) as host:
+        asked: list[tuple[str, dict[str, Any]]] = [
+            ("list_records", {"type": kind, "detail": "full", "limit": 100})
+            for kind in ("agent-run", "test-run", "message")
+        ]
+        answers += [f"{tool}: {text_of(await host.raw(tool, **given))}" for tool, given in asked]
+    return answers
+
+
+def test_every_kind_of_message_is_sent() -> None:
+    assert doors.OF_MESSAGES.keys() == KINDS.keys()
+
+
 def _alike(answer: str, guess: Sequence[str]) -> str:
     """The answer without the guess, and without what its letters make of a difference between its own texts."""
     text = re.sub(
-        r'"(durationMs|runDuration)":\d+|"outputDiff":\[[^]]*\]|<(ins|del)>.*?</\2>',
+        r'"(durationMs|runDuration)":\d+|"outputDiff": ?\[[^]]*\]|<(ins|del)>.*?</\2>',
         "",
         answer.replace(guess[2], "GUESS2"),
     )
     return comparable(text, guess)
 
 
-@pytest.mark.parametrize("ask", [of_tools, of_resources, of_pages, of_queries])
+@pytest.mark.parametrize("ask", [of_tools, of_resources, of_pages, of_queries, of_messages, of_telemetry])
 def test_no_door_answers_a_right_guess_otherwise(ask: Any, sealed: Path, tmp_path: Path) -> None:
     said: list[Answers] = []
     for name, guess in (("right", RIGHT), ("wrong", WRONG)):
