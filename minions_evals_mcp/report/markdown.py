@@ -29,7 +29,8 @@ CLOSING = 300
 """Room kept for the line that says what was left out."""
 LONG = 1_500
 _TYPED = re.compile(r"[A-Za-z0-9 ._:/@'-]+")
-_ACTIVE = re.compile(r"[\\`*_{}\[\]<>|~#@&/$]|:(?=\S)|\.(?=[^\W\d])")
+_ACTIVE = re.compile(r"[\\`*_{}\[\]<>|~#@&/$]|(?<!\d):(?=\S)|:(?!\d\d(?!\d))(?=\S)|\.(?=[^\W\d])")
+"""What can act; a colon could begin an emoji, but for that of a time of day."""
 
 
 async def markdown(report: Report, cases: AsyncIterator[ReportedCase], store: Path | None) -> AsyncGenerator[str]:

@@ -27,7 +27,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.charts.trend import trend_chart
 from minions_evals_mcp.report.documents.case_lines import LONG, SHORT, Room, embedded
 from minions_evals_mcp.report.documents.forms import FORMS, form_of
-from minions_evals_mcp.report.markdown import FITS
+from minions_evals_mcp.report.markdown import FITS, inert
 from minions_evals_mcp.report.plain import revealed
 from tests.shared.report.hostile import LONG as VERY_LONG
 from tests.shared.report.hostile import NAME, PAYLOADS, hostile_runs, said, written
@@ -346,3 +346,11 @@ async def test_a_chart_has_a_line_for_a_threshold_and_none_where_nothing_is_need
     text = await written(engine, ".html", "two")
     assert text.count('class="line threshold"') == lines
     assert ("the dashed line is the threshold" in text) == (threshold > 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("08:34 UTC", "08:34 UTC"), ("3:100:", "3&#58;100:"), (":+1:", "&#58;+1:"), ("a:b", "a&#58;b")],
+)
+def test_a_time_of_day_is_readable_in_markdown_and_no_emoji_begins(text: str, written: str) -> None:
+    assert inert(text) == written
