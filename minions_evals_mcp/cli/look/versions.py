@@ -97,7 +97,7 @@ async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int
         say(wordings.model_dump(mode="json"))
         return 0
     for ident in wordings.versions:
-        tell(f"{printable(ident, 128)}{'' if ident in wordings.added else ' (kept already)'}\n")
+        tell(f"{printable(ident, 128)}{'' if ident in wordings.added else ' (already saved)'}\n")
     newest = next((version for version in reversed(wordings.versions) if version != current), None)
     if newest is not None:
         model = next((name for name in wordings.targets if name.partition(":")[0] in PROVIDERS), None)
@@ -112,5 +112,7 @@ async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int
 
 def _line(line: VersionLine) -> str:
     marks = [name for name, holds in (("current", line.current), ("latest", line.latest)) if holds]
+    if line.approved_by is not None and line.approved_at is not None:
+        marks.append(f"approved by {printable(line.approved_by, 128)} on {line.approved_at:%Y-%m-%d}")
     note = f"  {line.changelog}" if line.changelog else ""
     return f"{line.version_number:>3}  {line.id}  {line.title}{note}" + (f"  ({', '.join(marks)})" if marks else "")

@@ -72,8 +72,8 @@ def _lines(answer: operation.CasesShown, request: operation.Request) -> Iterator
         return
     waiting = [draft for draft in answer.drafts if draft.status == "draft"]
     yield (
-        f"{_number(answer.written, 'case')} written: {_number(len(waiting), 'draft')} saved, {len(answer.repeated)} asked"
-        f" before, {len(answer.refused)} refused"
+        f"{_number(answer.written, 'case')} written: {_number(len(waiting), 'draft')} saved,"
+        f" {_number(len(answer.repeated), 'duplicate')}, {len(answer.refused)} refused"
     )
     if answer.unwritten:
         why = answer.stopped or "the model's reply could not be read"

@@ -127,7 +127,7 @@ async def _hand_in(question: JudgeQuestion, judgments: Sequence[GivenJudgment], 
 
 
 def _close(question: QueueLook, judged: int, skipped: int) -> None:
-    closing = [f"{judged} handed in."] if judged else []
+    closing = [f"{judged} submitted."] if judged else []
     if question.question is not None or skipped:
         closing.append(as_typed("Continue with: minions-evals judge"))
     else:

@@ -78,7 +78,7 @@ class LiftRequest(RunSettings):
     ]
     with_: Annotated[
         tuple[Text, ...],
-        Field(alias="with", strict=False, description="Also laid into its workspaces"),
+        Field(alias="with", strict=False, description="More files for its workspaces"),
         More("Another file or folder for the workspaces with the subject: PATH, or PATH=PLACE. Repeatable."),
     ] = ()
     without: Annotated[
@@ -100,7 +100,7 @@ class LiftRequest(RunSettings):
     ] = None
     skills_at: Annotated[
         Text,
-        Field(description="Where in a workspace skills are laid"),
+        Field(description="Folder in the workspace for skills"),
         More("Folder in the workspace for skills. Each is copied to a subfolder with its name."),
     ] = SKILLS_AT
     components: Annotated[
@@ -260,7 +260,7 @@ def _laid(specs: Sequence[str | Lay], base: Path, request: LiftRequest) -> tuple
         for file in _laid_by(spec, base, request.skills_at):
             if (other := laid.get(file.place)) is not None and other.sha256 != file.sha256:
                 raise BadInputError(
-                    f"{other.source} and {file.source} are both laid at {file.place}.",
+                    f"{other.source} and {file.source} would both be copied to {file.place}.",
                     remedy="Say where one of them goes: PATH=PLACE.",
                 )
             laid[file.place] = file

@@ -266,7 +266,7 @@ async def test_a_trend_shows_its_points_and_says_when_it_is_provisional(host: Ho
     for number in range(3):
         await host.call("run_benchmark", benchmarkId="b", idempotencyKey=str(number), waitSeconds=50)
         said = str((await host.call("detect_trend", benchmarkId="b"))["summary"])
-        assert said.startswith("b: stable (provisional" if number == 2 else "b: no direction yet")
+        assert said.startswith("b: stable (provisional" if number == 2 else "b: no trend yet")
     answer = await host.call("detect_trend", benchmarkId="b", limit=2)
     assert answer["direction"] == "stable"
     assert answer["provisional"] is True
