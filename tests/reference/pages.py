@@ -61,9 +61,9 @@ def commands() -> str:
             if target not in {target for target, _ in COMMANDS.values()}
         )
     lead = (
-        "Every command takes `--help`. Those that answer a program take `--json`. The first ones are what `minions-evals --help` shows; the"
-        " others work as well, and most of them stand under a noun, too: "
-        + "; ".join(_noun(noun) for noun in NOUNS)
+        "Every command takes `--help`. Those that answer a program take `--json`. `minions-evals --help` shows the"
+        " first ones. The others work too, and most of them are also grouped under a noun: "
+        + ". ".join(_noun(noun) for noun in NOUNS)
         + "."
     )
     common = "Options of every command that reads or writes a store:"

@@ -35,8 +35,8 @@ async def from_prompt(
 ) -> int:
     """Draft test cases from a prompt or documents: ordinary, edge and adversarial ones.
 
-    Your assistant or a model writes them. What another case asks is left out. Each case's checks are audited, and its quotes are
-    looked for in the text. Drafts are marked synthetic, and run once you accept them.
+    Your assistant or a model writes them. Duplicates are left out. Each case's checks are audited, and its quotes
+    must be in the text. Drafts are marked synthetic, and run once you accept them.
     Example: minions-evals suite from-prompt policy.md --writer model --count 20 --max-cost-usd 1
 
     Parameters

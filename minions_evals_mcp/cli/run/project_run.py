@@ -41,9 +41,9 @@ async def run_(
 ) -> int:
     """Run the project: import its suites and run every benchmark in them. Its thresholds are the gates.
 
-    With ids, run those benchmarks or test cases. What to run, with what, is set up in minions-evals.toml (or under
-    [tool.minions-evals] in pyproject.toml), which is looked for from here upwards: docs/reference/settings.md.
-    Exit 1 if a gate failed, 3 if an output could not be judged or a gate not be decided.
+    With ids, run those benchmarks or test cases. The settings are in minions-evals.toml (or under
+    [tool.minions-evals] in pyproject.toml), in this folder or one above it: docs/reference/settings.md.
+    Exit 1 if a gate failed, 3 if an output could not be judged or a gate could not be decided.
     Example: minions-evals run
     Example: minions-evals run support/quality --fail-on-regression
 
