@@ -80,7 +80,7 @@ def send(
     payload
         A JSON object, or @FILE that holds one.
     id_
-        Under which the message is taken once, however often it is sent.
+        Id of the message. A message with the same id is handled once.
     sender
         Who is told how it ended.
     """
@@ -194,7 +194,7 @@ def dismiss(ident: str, /, *, reason: str, by: str = "operator", db: Db = None, 
     ident
         Its id, or the beginning of it (six characters or more).
     reason
-        Why nothing more is to be done.
+        Why the message needs no more work.
     by
         Who says so.
     """

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class EvalsError(Exception):
-    """The error that stopped the caller: `code` for programs, the message for people, `remedy` for what to do next.
+    """Base of all errors: `code` for programs, `message` for people, `remedy` for the next step.
 
-    `message_text` and `remedy_text` may name operations and arguments, which each interface renders in its own terms; `message` and
-    `remedy` are the same in words that no interface owns.
+    `message_text` and `remedy_text` can contain operations and arguments, which each interface renders in its own terms. `message` and
+    `remedy` are the plain texts.
     """
 
     code = "error"
@@ -62,7 +62,7 @@ class BadInputError(EvalsError):
 
 
 class InvalidRecordError(BadInputError):
-    """A record does not fit its type: says which field, and where the record stands if it came from a file."""
+    """A record is invalid. The error names the field, and the file and line if it came from a file."""
 
     code = "invalid-record"
 
@@ -82,7 +82,7 @@ class InvalidRecordError(BadInputError):
 
 
 class NotFoundError(BadInputError):
-    """Nothing stands under that id."""
+    """No record has that id."""
 
     code = "not-found"
 
@@ -103,13 +103,13 @@ class NotFoundError(BadInputError):
 
 
 class UnsupportedError(BadInputError):
-    """A name (assertion type, provider, option) that this version does not carry out."""
+    """This version does not support a name in the request: an assertion type, a provider or an option."""
 
     code = "unsupported"
 
 
 class ConflictError(BadInputError):
-    """The request contradicts what is kept already: another run under that key, an edited record, a changed packet."""
+    """The request contradicts the store: the key belongs to another run, or a record or judgment request has changed."""
 
     code = "conflict"
 
@@ -127,7 +127,7 @@ class NotAllowedError(BadInputError):
 
 
 class RuleError(BadInputError):
-    """A hard rule forbids it; `rule` is the rule's id in `domain/rules.py`."""
+    """A hard rule (HR1 to HR5) forbids the request. `rule` is its code."""
 
     code = "hard-rule"
 
@@ -149,7 +149,7 @@ def unseal(benchmark_id: str = "BENCHMARK") -> Next:
 
 
 class SealedError(BadInputError):
-    """A seal forbids it: what is sealed is neither shown nor edited, and runs with its whole benchmark only."""
+    """A seal forbids it: sealed cases are neither shown nor edited, and run only as a whole benchmark."""
 
     code = "sealed"
 
@@ -161,31 +161,31 @@ class SealedError(BadInputError):
 
 
 class BusyError(EvalsError):
-    """Somebody else holds what is needed right now."""
+    """Another process is using the run or the store. Try again later."""
 
     code = "busy"
 
 
 class InstrumentError(EvalsError):
-    """A judge, a target or a neighbour failed for good: no verdict about the output follows from it."""
+    """A judge, a target or a connected service failed after all retries. The output has no verdict."""
 
     code = "instrument-failed"
 
 
 class StoppedError(EvalsError):
-    """A run ended before its work was done (cost, time, interrupt); it can be resumed under its key."""
+    """A run stopped early (cost cap, time limit, interrupt). You can resume it with its key."""
 
     code = "stopped"
 
 
 class StoreError(EvalsError):
-    """The store cannot be read or written; what was committed before is kept."""
+    """The store cannot be read or written. Saved results are intact."""
 
     code = "store"
 
 
 class StoreVersionError(StoreError):
-    """The file was written by a newer version, or is no store of ours."""
+    """The file was written by a newer version, or is not a store."""
 
     code = "store-version"
 

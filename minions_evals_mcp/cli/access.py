@@ -38,7 +38,7 @@ _NAMED = "the named file"
 _LOCAL = "its own address, on loopback unless `--http` names another"
 OWN: Mapping[str, Access] = {
     "demo": Access("writes"),
-    "init": Access("", "`suite.yaml` and `minions-evals.toml`, if they are missing"),
+    "init": Access("", "`evals.yaml` and `minions-evals.toml`, if they are missing"),
     "import": Access("writes"),
     "export": Access("reads", _NAMED),
     "add": Access("writes"),

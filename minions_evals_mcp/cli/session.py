@@ -41,7 +41,10 @@ Cursor = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**63))]
 class Common:
     """The options of every command."""
 
-    db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB, else in your data folder).")] = None
+    db: Annotated[
+        Path | None,
+        Parameter(help="The store's file (MINIONS_EVALS_DB, else .minions-evals/evals.db in your project)."),
+    ] = None
     json: Annotated[bool, Parameter(help="Print the answer as JSON.", negative="")] = False
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], help="Show no progress.", negative="")] = False
     read_only: Annotated[bool, Parameter(help="Change nothing. A store that is missing is an error.", negative="")] = (

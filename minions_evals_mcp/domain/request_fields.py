@@ -78,5 +78,5 @@ def names_in(annotation: object, metadata: Iterable[object] = ()) -> Names | Non
     return next(marks, None) or next((mark for mark in inside if mark is not None), None)
 
 
-Asker = Annotated[Text, Field(description="Who asks: an agent's, a person's or a schedule's id"), NAME_SAYS_IT]
+Asker = Annotated[Text, Field(description="Id of the agent, person or schedule that asks"), NAME_SAYS_IT]
 """Who asks."""

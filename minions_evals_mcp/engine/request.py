@@ -63,7 +63,7 @@ RunKey = Annotated[
     More("Names the run. The same key resumes it without judging twice."),
 ]
 """The run's own key."""
-CostCap = Annotated[Dollars | None, Field(description="Stop before more US dollars are spent"), NAME_SAYS_IT]
+CostCap = Annotated[Dollars | None, Field(description="Maximum cost in US dollars"), NAME_SAYS_IT]
 """What models may cost."""
 SecondsCap = Annotated[Seconds | None, Field(description="Start no further call after this many seconds"), NAME_SAYS_IT]
 """How long calls may be started."""
@@ -95,7 +95,7 @@ class RunSettings(Value):
     key: RunKey = None
     max_cost_usd: Annotated[
         Dollars | None,
-        Field(description="Stop before more US dollars are spent"),
+        Field(description="Maximum cost in US dollars"),
         NAME_SAYS_IT,
         More("Stop before spending more US dollars on models, or on your own application if it reports its costs."),
     ] = None
@@ -168,7 +168,7 @@ class Selection(Value):
     seed: Annotated[
         Count | None,
         Field(description="Draws the sample"),
-        More("Draws the sample. The same seed draws the same cases (0)."),
+        More("Seed of the sample. The same seed draws the same cases (default 0)."),
     ] = None
     limit: Annotated[Cases | None, Field(description="Only the first cases"), More("Run only the first N cases.")] = (
         None

@@ -117,7 +117,7 @@ def _waited(call: _Call) -> EvaluationResult:
     try:
         return run_sync(partial(_evaluated, call))
     except KeyboardInterrupt:
-        sys.stderr.write(f"Interrupted: what was judged is kept; evaluate(…, key={call.request.key!r}) goes on.\n")
+        sys.stderr.write(f"Interrupted. Progress is saved. Resume with evaluate(…, key={call.request.key!r}).\n")
         raise
 
 

@@ -18,7 +18,6 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import answer_given, output_value
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, Outcome, TestRun
-from minions_evals_mcp.engine.answers.report_data import find_subject, read_report
 from minions_evals_mcp.engine.answers.run_diff import RunDiff, diff_runs
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine, open_engine
@@ -26,10 +25,6 @@ from minions_evals_mcp.engine.run.accepted_runs import accept_run
 from minions_evals_mcp.errors import BadInputError, ungrouped
 from minions_evals_mcp.evaluation.figures import Figures, ResultOptions
 from minions_evals_mcp.evaluation.run_sync import run_sync
-from minions_evals_mcp.operations.plan_benchmark import Request as PlanRequest
-from minions_evals_mcp.operations.plan_benchmark import run as plan_benchmark
-from minions_evals_mcp.report.documents.forms import form_of
-from minions_evals_mcp.report.writing import written
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging.shared_checks import CheckMean, check_means
@@ -140,6 +135,9 @@ class EvaluationResult(Figures):
 
     def plan(self, effect: float = 0.1, *, power: float = 0.8, trials: int | None = None) -> SamplePlan:
         """The number of cases or trials that find a difference of the scores of that size; `print(plan.summary)` tells it."""
+        from minions_evals_mcp.operations.plan_benchmark import Request as PlanRequest  # noqa: PLC0415  few runs ask
+        from minions_evals_mcp.operations.plan_benchmark import run as plan_benchmark  # noqa: PLC0415  as above
+
         request = PlanRequest(benchmark_id=self.name, effect=effect, power=power, trials=trials)
         return run_sync(partial(self._opened, partial(plan_benchmark, request=request)))
 
@@ -339,6 +337,10 @@ def _beside(db: Db, *, before: str, run_id: str, broke: bool, fallen: bool) -> S
 
 
 async def _report(engine: Engine, *, run_id: str, file: Path) -> None:
+    from minions_evals_mcp.engine.answers.report_data import find_subject, read_report  # noqa: PLC0415  few runs ask
+    from minions_evals_mcp.report.documents.forms import form_of  # noqa: PLC0415  as above
+    from minions_evals_mcp.report.writing import written  # noqa: PLC0415  as above
+
     form = form_of(file)
     report = await read_report(engine, await find_subject(engine, run_id))
     pieces: AsyncIterator[str] = form(engine, report)

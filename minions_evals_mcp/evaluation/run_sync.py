@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio  # noqa: TID251  anyio has no runner that can be used twice
 import atexit
 import os
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
 
@@ -40,8 +40,8 @@ class _Runners:
         except Exception:
             self._idle.append(runner)
             raise
-        except BaseException:  # an interrupt broke the loop off: closing it cancels the work that is under way
-            runner.close()
+        except BaseException:  # an interrupt broke the loop off
+            _end(runner)
             raise
         else:
             self._idle.append(runner)
@@ -54,6 +54,28 @@ class _Runners:
     def forget(self) -> None:
         """Drops the loops without closing them: in a forked child they are the parent's."""
         self._idle = []
+
+
+def _end(runner: asyncio.Runner) -> None:
+    """Cancels the work that is under way and closes the loop.
+
+    An interrupt that a task raises breaks the loop off each time a task passes it on. The loop goes on all the same, for its
+    worker threads end when their task does, and a process waits for them at its exit.
+    """
+    loop = runner.get_loop()
+    for _ in range(len(asyncio.all_tasks(loop)) + 1):
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        with suppress(KeyboardInterrupt, SystemExit):
+            loop.run_until_complete(_ends_of(left))
+            break
+    runner.close()
+
+
+async def _ends_of(tasks: Iterable[asyncio.Task[object]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.sleep(0)
 
 
 _RUNNERS = _Runners()

@@ -139,7 +139,7 @@ def _store_line(result: Figures) -> str:
     if result.before is not None:
         return f"kept in {db}"
     if db == user_store():
-        return f"kept in {db}\n  which all runs outside a project share. Pass store=… for a store of its own"
+        return f"saved in {db}\n  which all runs outside a project share. Pass store=… to choose another"
     before = left_behind(db)
     return f"kept in {db}" + (f"\n  runs of all your projects from before are in {before}" if before else "")
 

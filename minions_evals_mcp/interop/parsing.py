@@ -154,7 +154,7 @@ class _Vetting:
 
     def _written_out(self, event: yaml.AliasEvent) -> int:
         if any(node.anchor == event.anchor for node in self._open):
-            raise self._refusal(event, f"the alias *{event.anchor} stands for what it is part of")
+            raise self._refusal(event, f"the alias *{event.anchor} refers to itself")
         size = self._sizes.get(event.anchor or "", 1)
         self._aliased += size
         if self._aliased > MOST_ALIASED:

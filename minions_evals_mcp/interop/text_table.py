@@ -95,5 +95,5 @@ def _row(names: list[str], cells: list[str], where: str) -> dict[str, str]:
         raise InvalidRecordError(f"{len(cells)} cells under {len(names)} columns", where=where)
     unnamed = next((cell for name, cell in zip(names, cells, strict=True) if not name and cell.strip()), None)
     if unnamed is not None:
-        raise InvalidRecordError(f"the cell {unnamed[:40]!r} stands in a column that has no name", where=where)
+        raise InvalidRecordError(f"the cell {unnamed[:40]!r} is in a column without a name", where=where)
     return {name: cell for name, cell in zip(names, cells, strict=True) if name}

@@ -36,7 +36,7 @@ class Request(Value):
     ] = False
     max_cost_usd: Annotated[
         Dollars | None,
-        Field(description="Stop before more US dollars are spent"),
+        Field(description="Maximum cost in US dollars"),
         NAME_SAYS_IT,
         More("With a model: stop before spending more than this."),
     ] = None

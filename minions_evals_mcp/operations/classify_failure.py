@@ -34,7 +34,7 @@ class Request(Value):
     ask_model: Annotated[bool | None, Field(description="Ask where rules are unsure")] = None
     max_cost_usd: Annotated[
         Dollars | None,
-        Field(description="Stop before more US dollars are spent"),
+        Field(description="Maximum cost in US dollars"),
         NAME_SAYS_IT,
         More("Stop before spending more than this. Finished analyses are saved."),
     ] = None

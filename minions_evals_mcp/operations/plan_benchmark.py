@@ -22,7 +22,7 @@ class Request(Value):
     effect: Annotated[
         float,
         Field(gt=0, le=1, description="Difference of the scores (0 to 1) to find"),
-        More("The difference of the overall scores (0 to 1) that you want to find."),
+        More("The difference of the overall scores (0 to 1) that you want to detect."),
     ] = 0.1
     power: Annotated[
         float,
@@ -32,7 +32,7 @@ class Request(Value):
     trials: Annotated[
         Annotated[int, Field(ge=1, le=1000)] | None,
         Field(description="Trials of each case"),
-        More("Plan with this number of trials of each case (default: as many as the newest run had)."),
+        More("Plan with this number of trials per case (default: that of the newest run)."),
     ] = None
 
 

@@ -23,8 +23,8 @@ class Request(Value):
         Annotated[Text, Names(("eval-failure", "test-run", "agent-run"))],
         Field(description="RUN:CASE, a failed test-run or an agent-run"),
         More(
-            "RUN:CASE (a run's id, key or `latest`), a failure's or its test-run's id, an imported agent-run's, or `latest`: the"
-            " newest failure."
+            "RUN:CASE (with a run's id, key or `latest`), the id of a failure, a test-run or"
+            " an imported agent-run, or `latest` for the newest failure."
         ),
     ]
     corrected: Annotated[

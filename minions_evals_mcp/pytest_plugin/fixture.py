@@ -190,7 +190,7 @@ class Evals:
         async with open_engine(engine_config(settings_here(), chosen)) as engine:
             if suite is not None:
                 arrivals, relations = read_suite(suite, new_id=engine.new_id, now=engine.clock())
-                await save_records(engine, arrivals, relations)
+                await save_records(engine, arrivals, relations, edits=True)
             job = await run_benchmark(engine, request)
             return await summarize(engine, job.id)
 

@@ -107,7 +107,7 @@ def trigger_lines(figures: TriggerFigures | None) -> list[str]:
     if figures is None:
         return []
     lines = [
-        f"used where it should be: {_share(figures.recall)}",
+        f"taken up where it should be: {_share(figures.recall)}",
         f"correct, where it was used: {_share(figures.precision)}",
     ]
     for mistake, names in (("not used in", figures.missed), ("wrongly used in", figures.wrong)):
@@ -126,7 +126,7 @@ def crash_line(figures: TriggerFigures) -> str:
     if figures.recall_bounds is None:
         return line
     low, high = figures.recall_bounds
-    return f"{line}; used where it should be, including them: {100 * low:.0f} to {100 * high:.0f} %"
+    return f"{line}; taken up where it should be, including them: {100 * low:.0f} to {100 * high:.0f} %"
 
 
 def _share(share: ShareFound) -> str:

@@ -123,7 +123,7 @@ def _vet_steps(path: Path, known: Sequence[str], steps: tuple[SkillStep, ...]) -
     if there != list(known):
         first = next(step for step, ident in zip(steps, known, strict=True) if step.id != ident)
         raise BadInputError(
-            f"{path}:{first.line}: the step {first.id!r} stands out of order.", remedy=f"Order: {', '.join(known)}."
+            f"{path}:{first.line}: the step {first.id!r} is out of order.", remedy=f"Order: {', '.join(known)}."
         )
 
 

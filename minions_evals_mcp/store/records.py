@@ -318,6 +318,12 @@ def followed_by(db: Db, ident: str) -> str | None:
     return None if row is None else row[0]
 
 
+def ids_beginning(db: Db, beginning: str) -> list[str]:
+    """The ids of definitions and copies, hidden ones too, that begin so."""
+    rows = db.execute("SELECT id FROM minion WHERE id >= ?1 AND id < ?1 || char(127) ORDER BY id", (beginning,))
+    return [ident for (ident,) in rows]
+
+
 def result_ids(db: Db, idents: Iterable[str]) -> set[str]:
     """Those of the ids under which a result or an outbox row is kept."""
     wanted = json.dumps(list(idents))

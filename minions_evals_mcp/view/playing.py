@@ -69,7 +69,7 @@ async def labelled(request: Request) -> Response:
     speaker, token = await person_of(request, form)
     if speaker is None:
         raise BadInputError(
-            "only a person can label a user, and nobody is identified here.",
+            "only a person can label a user. Sign in, or start `view` as a person.",
             remedy="Enter your token with the label (minions-evals people add NAME prints one).",
         )
     place, said, why = form.get("at", ""), form.get("said", ""), form.get("reason", "").strip()

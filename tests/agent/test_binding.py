@@ -60,7 +60,7 @@ def test_steps_that_change_places_are_refused(folder: Path) -> None:
     edit(folder, "detect-trend", "`load-trend`", "`swapped`")
     edit(folder, "detect-trend", "`append-point`", "`load-trend`")
     edit(folder, "detect-trend", "`swapped`", "`append-point`")
-    with pytest.raises(BadInputError, match="'append-point' stands out of order"):
+    with pytest.raises(BadInputError, match="'append-point' is out of order"):
         bind(load_skills(folder), folder)
 
 

@@ -1,6 +1,7 @@
 """A store with one of everything that a person may look at: what is ordinary, what is alarming, what waits, what is long.
 
 `python -m tests.browser.gallery [FOLDER] [WORD ...]` writes pictures of every page, in two themes and three widths.
+A WORD is a part of a page's name, a theme (`light`, `dark`) or a width (`1440`, `1024`, `390`).
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ def test_an_option_that_is_missing_is_named(ran: Terminal) -> None:
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
-        (("trend", "latest"), "colours/all: no direction yet"),
-        (("trend", "colours/a"), "colours/all: no direction yet"),
+        (("trend", "latest"), "colours/all: no trend yet"),
+        (("trend", "colours/a"), "colours/all: no trend yet"),
         (("what-changed", "colours/a"), "colours/all: 2 runs, 0 changes of level, 0 flaky cases"),
         (("stats", "colours/g"), "colours/grass: 2 runs"),
         (("show", "colours/al"), "benchmark colours/all"),

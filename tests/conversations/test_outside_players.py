@@ -166,6 +166,6 @@ def test_at_a_terminal_messages_are_submitted_and_the_run_is_resumed(tmp_path: P
         )
         submitted = at.run("submit", "said.json")
         assert submitted.code == 0, submitted
-        assert "1 conversation can go on" in submitted.out
+        assert "1 conversation can continue" in submitted.out
     done = at.run(*command)
     assert (done.code, done.one()["state"]) == (0, "completed")

@@ -222,7 +222,7 @@ def test_the_command_tells_texts_drafts_and_what_comes_next(tmp_path: Path) -> N
     ]))  # fmt: skip
     told = at.run("suite", "from-prompt", str(tmp_path / "policy.md"), "--cases", str(tmp_path / "cases.json"))
     assert told.code == 0, told.err
-    assert "2 cases written: 1 draft saved, 0 asked before, 1 refused" in told.out
+    assert "2 cases written: 1 draft saved, 0 duplicates, 1 refused" in told.out
     assert "these wrong answers pass" in told.out
     assert "case 2 refused: quote:" in told.out
     ident = told.out.rpartition("--accept ")[2].split()[0]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from openai import AsyncOpenAI
 
@@ -80,3 +82,24 @@ for name in ("a", "b"):
     command = [sys.executable, str(script)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert (done.returncode, done.stdout.split()) == (0, ["True", "True"]), done.stderr
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_that_a_task_raises_leaves_no_thread_for_which_the_process_waits(
+    interrupt: type[BaseException],
+) -> None:
+    def interrupted() -> None:
+        raise interrupt
+
+    async def work() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(anyio.sleep_forever)
+            group.start_soon(anyio.to_thread.run_sync, interrupted)
+
+    before = {*threading.enumerate()}
+    with pytest.raises(interrupt):
+        run_sync(work)
+    started = {*threading.enumerate()} - before
+    for thread in started:
+        thread.join(HANG_S / 10)
+    assert [thread for thread in started if thread.is_alive()] == []

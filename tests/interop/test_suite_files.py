@@ -132,7 +132,7 @@ def test_a_bad_record_is_refused_with_file_line_field_and_reason(
         ("s.yaml", "minions: [{fields: {inputs: {on: 1}}}]", ":1: no YAML: the key on means true in YAML: quote it"),
         ("s.yaml", "minions: []\n---\nminions: []", "no YAML: "),
         ("s.yaml", "minions: [*nobody]", ":1: no YAML: found undefined alias"),
-        ("s.yaml", "minions:\n- &a [*a]", ":2: no YAML: the alias *a stands for what it is part of"),
+        ("s.yaml", "minions:\n- &a [*a]", ":2: no YAML: the alias *a refers to itself"),
         ("s.yaml", "minions: [!!python/object:os.system {}]", "no YAML: could not determine a constructor"),
         ("s.yaml", "minions: [2026-13-31]", "no YAML: month must be in 1..12"),
         ("s.yaml", "minions:\n- a\x07", ":2: no YAML: control characters"),

@@ -61,9 +61,9 @@ def commands() -> str:
             if target not in {target for target, _ in COMMANDS.values()}
         )
     lead = (
-        "Every command takes `--help`. Those that answer a program take `--json`. The first ones are what `minions-evals --help` shows; the"
-        " others work as well, and most of them stand under a noun, too: "
-        + "; ".join(_noun(noun) for noun in NOUNS)
+        "Every command takes `--help`. Those that answer a program take `--json`. `minions-evals --help` shows the"
+        " first ones. The others work too, and most of them are also grouped under a noun: "
+        + ". ".join(_noun(noun) for noun in NOUNS)
         + "."
     )
     common = "Options of every command that reads or writes a store:"
@@ -111,8 +111,8 @@ def tools() -> str:
         for name, entry in CATALOGUE.items()
     ]
     lead = (
-        "A tool is called with an object. What it answers stands in its output schema, which `tools/list` shows."
-        " How a server is started: [For agents and IDEs](mcp-server.md)."
+        "You call a tool with one object of arguments. `tools/list` has the schema of each answer."
+        " To start the server, see [MCP server](mcp-server.md)."
     )
     return page("MCP tools", lead, *parts)
 
@@ -120,8 +120,8 @@ def tools() -> str:
 def assertions() -> str:
     """Every assertion type with an example."""
     lead = (
-        "An assertion is `{type, value, threshold, weight, metric, transform}`; only `type` is needed by all. `not-` before a type"
-        " turns its verdict round. The examples are rows as `minions-evals score` takes them; each is tried by a test."
+        "An assertion is `{type, value, threshold, weight, metric, transform}`; only `type` is always required. `not-` before a type"
+        " inverts its verdict. The examples are rows for `minions-evals score`. A test runs each of them."
     )
     return page("Assertions", lead, *(_assertion(name) for name in NAMES))
 
@@ -217,8 +217,9 @@ def messages() -> str:
     ]
     lead = (
         "A message to the EvalAgent is `{type, payload, id, fromAgentId}`: a line of its standard input (`--stdin`), a file of a folder"
-        " (`--watch`), `minions-eval-agent send TYPE --payload …` or the MCP tool `send_message`. `id` makes it one however often it comes;"
-        " `fromAgentId` is told how it ended. A star marks what a payload must have. A whole agent-run is `{id, type, fields}`."
+        " (`--watch`), `minions-eval-agent send TYPE --payload …` or the MCP tool `send_message`. A message with the"
+        " same `id` is handled once. `fromAgentId` is notified of the outcome. A star marks required keys."
+        " A whole agent-run is `{id, type, fields}`."
     )
     return page("Messages", lead, "\n".join(["| type | payload | what it asks |", "|---|---|---|", *rows]))
 
@@ -236,11 +237,11 @@ def failures() -> str:
         [
             "| exit code | meaning |",
             "|---|---|",
-            "| 0 | done; every gate that was asked for holds |",
+            "| 0 | success: all gates passed |",
             "| 1 | a quality gate failed: a threshold, a regression, a case that did not pass |",
-            "| 2 | the request is wrong; nothing has run |",
-            f"| {EXIT_CODE} | the evaluation could not be completed (judge, target, store, machine), or the evidence decides nothing |",
-            "| 130 | interrupted; what was judged is kept |",
+            "| 2 | invalid input: nothing has run |",
+            f"| {EXIT_CODE} | the evaluation could not be completed (judge, target, store), or there is too little data to decide |",
+            "| 130 | interrupted: judged outputs are saved |",
         ]
     )
     leaves = [
@@ -249,8 +250,8 @@ def failures() -> str:
     rows = [f"| `{leaf.code}` | {leaf.exit_code} | {cell(inspect.getdoc(leaf) or '')} |" for leaf in leaves]
     table = "\n".join(["| code | exit code | meaning |", "|---|---|---|", *rows])
     lead = (
-        "An error says what is wrong, names the field, and says what to do. With `--json` it is `{error: {code, message, remedy}}`;"
-        " over MCP and GraphQL the same code stands in the answer."
+        "An error describes the problem, names the field and the remedy. With `--json` it is `{error: {code, message, remedy}}`."
+        " MCP and GraphQL return the same code."
     )
     return page("Exit codes and errors", codes, lead, table)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Subm
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.skills import load_skills
 from minions_evals_mcp.store import jobs, rows, runs
+from minions_evals_mcp.store.connection import open_raw
 from minions_evals_mcp.store.database import open_store
 from tests.shared.store.command_line import told
 from tests.shared.store.small_store import (
@@ -362,10 +364,20 @@ def _suite(folder: Path, *wires: JsonValue) -> str:
     return str(file)
 
 
+async def test_s106_a_suite_whose_output_was_edited_leaves_the_first_as_it_was(small_store: Path) -> None:
+    kept = "SELECT fields, digest FROM minion WHERE id = 'answer-c1'"
+    with closing(open_raw(small_store)) as db:
+        before = db.execute(kept).fetchall()
+    file = _suite(small_store.parent, answer("answer-c1", "c1", "edited").wire())
+    answered = await told(small_store.parent, "import", file, "--db", str(small_store))
+    assert answered.code == 0, answered.err
+    with closing(open_raw(small_store)) as db:
+        assert db.execute(kept).fetchall() == before
+
+
 @pytest.mark.parametrize(
     ("rule", "wire", "said"),
     [
-        ("106", answer("answer-c1", "c1", "edited").wire(), "HR1"),
         ("106", a_test_run("new", passed=True).wire(), "made by runs, not imported"),
         ("106", {**case("run1:1.1").wire()}, "this id belongs to a result"),
         ("107", approval("new", "better").wire(), "made by runs, not imported"),

@@ -302,8 +302,13 @@ GIVEN = {
 }  # fmt: skip
 """What prompts are asked about."""
 
-_GUESSED = {"agentId": "agent", "inputs": {"q": "ASKED"}, "outputs": {"output": "SAID"}, "promptVersionRef": "v1"}
-_CHECKED = {"promptId": "p", "name": "n", "input": {"q": "ASKED"}, "expectedOutput": "EXPECTED"}
+_GUESSED: dict[str, object] = {
+    "agentId": "agent",
+    "inputs": {"q": "ASKED"},
+    "outputs": {"output": "SAID"},
+    "promptVersionRef": "v1",
+}
+_CHECKED: dict[str, object] = {"promptId": "p", "name": "n", "input": {"q": "ASKED"}, "expectedOutput": "EXPECTED"}
 OF_MESSAGES: dict[str, tuple[dict[str, object], ...]] = {
     "run-test-case": (
         {"testCaseId": "c1", "recorded": True}, {"testCaseId": "g0", "recorded": True}, {"testCaseId": "c2", "agentRunId": "o1"},

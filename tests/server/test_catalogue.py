@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.server.write_schemas import KEPT, made
 from tests.shared.server.hosts import Host, hosted, tokens_in
 from tests.workshop import config_in
 
+ROOT = Path(__file__).parents[2]
 SNAPSHOT = Path(__file__).with_name("schemas.json")
 PARTS = ("Use:", "Not:", "Costs:", "Errors:")
 PLAIN = {
@@ -126,3 +128,19 @@ def test_an_unknown_toolset_or_tool_is_refused_with_the_nearest(arguments: list[
 
 async def test_an_unknown_tool_is_refused_with_the_nearest(host: Host) -> None:
     assert "did you mean run_benchmark?" in await host.refused("run_benchmarks")
+
+
+async def test_a_verb_of_the_documents_is_refused_with_the_call_that_does_it(host: Host) -> None:
+    """Every verb of the page, in the words of each interface, and those of prompt scoring."""
+    schemas = {tool.name: tool.input_schema for tool in await tools_of(host)}
+    page = (ROOT / "docs" / "reference" / "testing-api.md").read_text("utf-8")
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| ") and "`" in line]
+    ticked = re.compile("`([^`]+)`")
+    named = [(word, ticked.findall(row[3])[0]) for row in rows for cell in row[4:7] for word in ticked.findall(cell)]
+    named = [(word, tool) for word, tool in named if word not in CATALOGUE]
+    assert len(named) > 40
+    for word, tool in [*named, ("compareVersions", "compare_prompt_versions"), ("max-score", "score_outputs")]:
+        said = await host.refused(word)
+        ((call, arguments),) = re.findall(r"; call (\w+) (\{.*\})\.$", said)
+        assert call == tool, (word, said)
+        assert not json.loads(arguments).keys() - schemas[call]["properties"].keys(), said

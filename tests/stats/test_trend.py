@@ -39,7 +39,7 @@ def test_one_pair_out_of_order_is_still_a_direction_and_two_are_not() -> None:
     assert read_trend([0.5, 0.7, 0.6, 0.8, 0.9]).direction == "improving"
     loose = read_trend([0.8, 0.9, 0.6, 0.7, 0.5])
     assert (loose.direction, loose.volatile, loose.s) == ("stable", True, -6)
-    assert "an S of 8 either way would be a direction" in loose.reason
+    assert "a trend needs an S of ±8" in loose.reason
 
 
 def test_a_spread_within_five_percent_of_the_mean_is_stable_however_regular() -> None:
@@ -57,7 +57,7 @@ def test_a_spread_of_exactly_five_percent_is_stable() -> None:
 def test_a_drift_is_the_slope_over_the_steps_between_the_scores() -> None:
     reading = read_trend([0.8, 0.81, 0.815, 0.82, 0.845])
     assert (reading.direction, reading.s) == ("stable", 10)
-    assert "drift by 0.035 in all; up to 0.0409 is stable" in reading.reason
+    assert "drift by 0.035 in all (up to 0.0409 is stable)" in reading.reason
 
 
 @pytest.mark.parametrize("scores", [[0.8, 0.8, 0.1, 0.8, 0.8], [0.9, 0.7, 0.5, 0.7, 0.9]])
@@ -90,7 +90,7 @@ def test_fewer_than_three_points_are_stable_because_they_are_too_few(scores: lis
     assert (reading.direction, reading.provisional, reading.volatile) == ("stable", True, False)
     assert (reading.n, reading.slope, reading.p_value) == (len(scores), None, None)
     assert reading.mean == (pytest.approx(sum(scores) / len(scores)) if scores else None)
-    assert reading.reason == f"{len(scores)} of the 3 scores that a direction needs"
+    assert reading.reason == f"{len(scores)} of the 3 runs that a trend needs"
 
 
 def test_three_and_four_points_give_a_provisional_direction() -> None:

@@ -32,7 +32,7 @@ async def ab_test(
     """Run two to five branches side by side on a test case, on several, or on a benchmark, and show which wins, by
     what, and how certain that is.
 
-    Quality is the likeness of the output to the expected one. Exit 3 if no branch brought an output.
+    Quality is the similarity of the output to the expected one. Exit 3 if no branch produced an output.
     Example: minions-evals ab-test support/refund --branch refund/fast --branch refund/careful --iterations 5
 
     Parameters
@@ -42,7 +42,7 @@ async def ab_test(
     cases
         More test cases.
     embedder
-        What measures likeness: wordllama, semantic or openai:MODEL (MINIONS_EVALS_EMBEDDER).
+        Embedder for similarity: wordllama, semantic or openai:MODEL (MINIONS_EVALS_EMBEDDER).
     """
     inline = tuple(_inline(text) for text in given.values["branches"] or ())
     branches: list[str] = given.values["branch_ids"] or []

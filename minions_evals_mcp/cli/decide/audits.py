@@ -46,10 +46,10 @@ async def audit(
 ) -> int:
     """Try cheats and mutants on a suite's checks to see which wrong answers would pass, before any model has run.
 
-    Each case's checks are given an empty answer, its own input, a refusal, a fixed sentence, all answers pasted together,
-    another case's answer and the like, and its right answer with a number, date, name, step or sense changed. No model is
-    asked, no key is needed. Exit 1 if cheats pass more cases than --max-cheat-rate allows, 3 if a
-    judge that was asked failed.
+    Cheats are an empty answer, the input itself, a refusal, a fixed sentence, all answers pasted together, or another
+    case's answer. Mutants are the right answer with a changed number, date, name, step or meaning. You need no model
+    and no key. Exit 1 if cheats pass more cases than --max-cheat-rate allows, 3 if the
+    judge failed.
     Example: minions-evals audit evals.yaml --max-cheat-rate 0.05
 
     Parameters
@@ -61,12 +61,12 @@ async def audit(
     limit
         Maximum number of cases shown. --json has all.
     fix
-        Write what is suggested for a suite file as a diff to this file, to be read and applied by you (patch -p1). What is
-        suggested for a promptfoo config is shown: its assertions are edited by hand.
+        Write the suggestions for a suite file to this file, as a diff that you read and apply (patch -p1).
+        Suggestions for a promptfoo config are only shown.
     judge_model
-        With --with-judge: who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+        With --with-judge: judge model, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     yes
-        Agree to what a config names: programs, code, addresses, variables of the environment, paths outside of its folder.
+        Consent to everything the config names: programs, code, addresses, environment variables, outside paths.
     """
     request = given.request(operation.Request, subject=subject)
     file = Path(subject) if operation.names_file(subject) else None

@@ -30,9 +30,9 @@ async def branches(
     executions
         Show the executions of this branch, the newest first.
     limit
-        At most so many executions.
+        Maximum number of executions shown.
     offset
-        Leave out so many of the newest executions.
+        Skip this many of the newest executions.
     """
     async with session(common) as engine:
         case_branches = await branches_of_case(engine, await whole_id(engine, case, "test-case"))

@@ -31,7 +31,7 @@ async def calibrate(
     id
         The benchmark.
     judge_model
-        Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+        Judge model, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     """
     request = given.request(operation.Request, benchmark_id=id)
     async with session(common, judge_model=judge_model) as engine:

@@ -55,8 +55,9 @@ async def compare(
 ) -> int:
     """Compare two prompt versions on a benchmark: which is better, and is that significant?
 
-    Runs the benchmark under both versions on the same cases, or compares two runs that are stored.
-    Exit 1 with --fail-on-regression if it got significantly worse, 3 if outputs could not be judged or the data do not decide.
+    Runs the benchmark under both versions on the same cases, or compares two stored runs. With --fail-on-regression,
+    exit 1 if the new version is significantly worse. Exit 3 if outputs could not be judged or there is too little
+    data to decide.
     Example: minions-evals compare support/quality --from support/prompt@1 --to support/prompt@2
 
     Parameters
@@ -197,7 +198,7 @@ async def rejudge(
     id
         The benchmark-run, by id or key.
     judge_model
-        Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+        Judge model, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     """
     request = given.request(rejudging.Request, run_id=id)
     async with session(common, judge_model=judge_model) as engine:
@@ -220,7 +221,7 @@ async def approve(
 ) -> int:
     """Approve a prompt version that a comparison shows to be better than the current one, or refuse it.
 
-    Without that evidence it is refused, whoever asks, and says what is missing.
+    Without that evidence the approval is refused, and the error names what is missing.
     Example: minions-evals approve support/prompt@2 --by maria
 
     Parameters
@@ -228,7 +229,7 @@ async def approve(
     version
         The prompt version.
     refuse
-        Write down that the version is refused.
+        Record that the version is refused.
     """
     async with session(common) as engine:
         speaker = await speaker_at(engine, given.values["decided_by"] or "")

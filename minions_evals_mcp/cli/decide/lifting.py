@@ -47,18 +47,19 @@ async def lift(
 ) -> int:
     """Measure whether a skill, an AGENTS.md, a tool or an MCP server helps an agent: the same cases with and without it.
 
-    Your agent (--target 'command:…') is started for each case in a fresh folder, which holds the subject or does not. It gets
-    {"prompt": …} as JSON and answers with JSON or text. Quality, tokens and time are compared case by case. A skill's
-    evals/evals.json runs as it stands. Exit 1 with --fail-on-harm if it is harmful, 3 if outputs could not be judged.
+    Your agent (--target 'command:…') starts for each case in a fresh folder, once with the subject and once without.
+    It reads {"prompt": …} as JSON and answers with JSON or text. Quality, tokens and time are compared case by case.
+    A skill's evals/evals.json works unchanged. With --fail-on-harm, exit 1 if the subject is harmful. Exit 3 if
+    outputs could not be judged.
     Example: minions-evals lift skills/csv-analyzer --target 'command:python agent.py' --judge-model anthropic:claude-sonnet-5-5
 
     Parameters
     ----------
     subject
-        A skill's folder, a plugin's (its evals/ as for claude plugin eval), a file or folder to lay into the workspace, a YAML
-        file that says what each arm holds, or an evals.json.
+        A skill's folder, a plugin's folder (with evals/ as for claude plugin eval), a file or folder to copy into the
+        workspace, a YAML file that describes both arms, or an evals.json.
     output
-        Write the result as benchmark.json, as skill benchmarks are written.
+        Write the result to a file in the form of a skill's benchmark.json.
     fail_on_harm
         Exit 1 if the subject makes outputs significantly worse, 3 if that is unknown.
     """

@@ -19,7 +19,7 @@ async def plan(
     """Calculate how many cases, groups or trials detect a difference of a given size, from the benchmark's own
     runs.
 
-    Nothing runs. With one finished run the answer is an upper bound; with two, the variation between them counts.
+    Nothing runs. With one finished run the answer is an upper bound. With two, the variation between them counts.
     Example: minions-evals plan support/quality --effect 0.1
 
     Parameters

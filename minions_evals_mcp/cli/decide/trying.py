@@ -20,7 +20,7 @@ async def try_version(
     embedder: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Compare a candidate with the version in use. Of sealed cases you see only the verdict.
+    """Compare a candidate with the version in use. For sealed cases you see only the verdict.
 
     Example: minions-evals try-version support/quality support/prompt@3 --sealed
 
@@ -31,9 +31,9 @@ async def try_version(
     version
         The candidate, or with --content the prompt whose next version it is.
     judge_model
-        Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+        Judge model, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     embedder
-        What measures likeness: wordllama, semantic or openai:MODEL (MINIONS_EVALS_EMBEDDER).
+        Embedder for similarity: wordllama, semantic or openai:MODEL (MINIONS_EVALS_EMBEDDER).
     """
     async with session(common, judge_model=judge_model, embedder=embedder) as engine:
         request = await with_whole_ids(engine, given.request(operation.Request, benchmark_id=id, version=version))

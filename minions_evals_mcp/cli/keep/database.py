@@ -109,8 +109,7 @@ async def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
 
 
 async def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
-    """Recover what is provably intact of a damaged store into a new file that passes every check. The damaged one
-    is only read.
+    """Recover the intact parts of a damaged store into a new file. The damaged file is not changed.
 
     Example: minions-evals db salvage evals-salvaged.db --db evals.db
 

@@ -34,16 +34,15 @@ async def add(
 ) -> int:
     """Add a test case, a version of a prompt, or a branch of a test case.
 
-    A test case takes promptId, name, description, input and expectedOutput. A branch testCaseId, name, provider, model and
-    what else is sent (temperature, maxTokens, topP, otherParams, isControl).
-    A prompt version takes promptId, content, changelog and description. It follows the latest version of its prompt, and gets
-    the next number.
+    A test case has promptId, name, description, input and expectedOutput. A branch has testCaseId, name, provider,
+    model, isControl, and the parameters to send (temperature, maxTokens, topP, otherParams). A prompt version has
+    promptId, content, changelog and description, and gets the next number of its prompt.
     Example: minions-evals add test-case promptId=mood name=Happy 'input={"text": "I am happy"}' expectedOutput=positive
 
     Parameters
     ----------
     type
-        What is made.
+        The type of the record.
     fields
         FIELD=VALUE, as often as needed.
     id
@@ -102,7 +101,7 @@ _MAKERS = {TestCase.slug: _case_made, TestBranch.slug: _branch_made, PromptVersi
 async def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Change fields of a test case or of a branch. Other fields stay as they are.
 
-    Another expectedOutput is a new baseline, as by `accept`. FIELD= without a value takes the field out.
+    A changed expectedOutput is a new baseline, as with `accept`. FIELD= without a value removes the field.
     Example: minions-evals set mood/happy name=Happy expectedOutput=positive
 
     Parameters

@@ -25,8 +25,8 @@ async def forget(
 ) -> int:
     """Erase content: replace it with a tombstone everywhere in the store and leave no byte of it in the file.
 
-    Figures, verdicts, times and the fact that something was erased stay, with who asked and when. It cannot be undone. Copies
-    that were made before (backups, reports, exports, delivered messages) are not reached: delete them yourself.
+    Figures, verdicts and times stay, and so does a note of who erased what and when. You cannot undo it. Earlier
+    copies (backups, reports, exports, delivered messages) are not changed. Delete them yourself.
     Example: minions-evals forget --subject "Ada Lovelace" --yes
 
     Parameters
@@ -34,7 +34,7 @@ async def forget(
     yes
         Confirm that the content is to be erased.
     retention
-        Erase what is older than `[retention]` in the project file allows. The agent does so each day.
+        Erase content that is older than `[retention]` in the project file allows. The agent does this daily.
     """
     request = None if retention else given.request(operation.Request)
     if not yes:

@@ -101,7 +101,7 @@ def import_summary(taken: Taken, store: Path | None) -> str:
         f"{printable(name, 40)} ({number})" for name, number in counted.scores.most_common(MOST_NAMED)
     )
     lines = [
-        f"  {taken.form.title}: {counted.samples} samples, {counted.outputs} outputs, {counted.scores.total()} foreign scores"
+        f"  {taken.form.title}: {counted.samples} samples, {counted.outputs} outputs, {counted.scores.total()} imported scores"
     ]
     if counted.scores:
         lines.append(f"  foreign: {named_scores}; gates ignore them until they are judged here")
@@ -138,7 +138,7 @@ def explanation(file: Path, name: str | None) -> str:
         f"{file}: {form.title} (--format {form.name})",
         f"  recognized by: {printable(found(sniff(file)), 300)}",
         f"  task {printable(log.task, 60)}: {counted.samples} samples, {counted.outputs} outputs, {counted.errors} errors,"
-        f" {counted.scores.total()} foreign scores",
+        f" {counted.scores.total()} imported scores",
         *_judging(counted),
         *_left_out(counted),
     ]

@@ -25,9 +25,9 @@ async def outbox(*, limit: Limit = 50, after: Cursor = 0, common: Common = DEFAU
     Parameters
     ----------
     limit
-        At most so many.
+        Maximum number shown.
     after
-        Go on after this cursor.
+        Continue after this cursor.
     """
     async with session(common) as engine:
         page = await engine.store.read(partial(delivery.told_after, after=after, limit=limit + 1))

@@ -21,11 +21,12 @@ def pick(
 ) -> int:
     """Select the best of several recorded outputs by their scores: one JSON row in, its selection out. Nothing is saved.
 
-    A row is {id, outputs: […], assert: […]}. Its answer {id, selected, scores, reasons, namedScores} or {id, error}. `selected` is
-    the index of the output with the highest aggregate (the first of equals), null where none reaches the threshold of
-    the row's max-score assertion: {"type":"max-score","value":{"method":"average"|"sum","weights":{TYPE:…},"threshold":…}}.
-    An output is a text, a record, or {output, latencyMs, cost}. A select-best assertion has no part in it.
-    The summary goes to standard error. Exit 3 if there was nothing to choose by, 1 with --fail if none was selected.
+    A row is {id, outputs: […], assert: […]}. The answer is {id, selected, scores, reasons, namedScores} or
+    {id, error}. `selected` is the index of the output with the highest aggregate (the first of equals). It is null if
+    none reaches the threshold of the row's max-score assertion:
+    {"type":"max-score","value":{"method":"average"|"sum","weights":{TYPE:…},"threshold":…}}.
+    An output is a text, a record, or {output, latencyMs, cost}. select-best assertions are ignored. The summary goes
+    to standard error. Exit 3 if nothing could be compared. With --fail, exit 1 if none was selected.
     Example: echo '{"id":"1","outputs":["Rome","Paris"],"assert":[{"type":"contains","value":"Paris"}]}' | minions-evals pick -
 
     Parameters
@@ -37,11 +38,11 @@ def pick(
     json
         The rows are JSON in any case; with this the summary is too.
     trust_code
-        Run the code of python and javascript assertions with the real interpreters, which can do whatever you can.
+        Run the code of python and javascript assertions outside the sandbox, with all your permissions.
     judge_model
-        Who grades llm-rubric and factuality, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+        Model that grades llm-rubric and factuality, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     max_cost_usd
-        Ask the judge no more before it might cost more than this. The rows that need it then say so.
+        Stop calling the judge before it might cost more than this. Rows that still need it report that.
     """
     how = RowScoring(read_pick_row, "selected", trust_code, judge_model, max_cost_usd)
     return answer_rows(file, how, fail=fail, json=json)

@@ -40,27 +40,27 @@ async def scorecard(
 ) -> int:
     """Reduce a table of results to one score, and show what changed since another. Nothing is saved.
 
-    Booleans give the share of true in percent, numbers their mean, several columns the mean of their figures.
-    Without --columns and --code a benchmark-run is scored as its benchmark's scoreCard says. Else its score counts,
-    and of a table the last column. A run has a column for each
-    criterion, then latency (ms), cost (US dollars), passed and score.
+    Booleans give the percentage of true, numbers their mean, several columns the mean of their figures. Without
+    --columns and --code, the benchmark's scoreCard decides, or else the run's score, or the last column of a table. A
+    run has a column for each criterion, then latency (ms), cost (US dollars), passed and score.
     Example: minions-evals scorecard results.csv --columns correct,tone --compare last-week.csv
 
     Parameters
     ----------
     source
-        A benchmark-run's id or key, or a file: .csv, .tsv, .json (a list of rows, or {score, score_matrix}), else JSON lines.
+        A benchmark-run's id or key, or a file: .csv, .tsv, .json (a list of rows, or {score, score_matrix}) or JSON
+        lines.
     columns
-        The columns that count, with commas between them.
+        The columns that count, separated by commas.
     code
-        Scores the table instead: a .py or .js file that finds its rows in `data`, a list of {column: cell}, and returns
-        {score, score_matrix?}. It runs confined: no files, no network.
+        A .py or .js file that scores the table. It gets the rows as `data`, a list of {column: cell}, and returns
+        {score, score_matrix?}. It runs in a sandbox without files and network.
     trust_code
-        Run the code with the real interpreter, which can do whatever you can.
+        Run the code outside the sandbox, with all your permissions.
     compare
-        An earlier run or file: shows both cards and score matrices, and the sign of every change.
+        An earlier run or file. Both cards and score matrices are shown, with the sign of every change.
     limit
-        Show at most so many rows.
+        Maximum number of rows shown.
     """
     chosen = tuple(name.strip() for names in csv.reader([columns]) for name in names)
     if code is not None and chosen:

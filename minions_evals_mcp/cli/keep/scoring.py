@@ -48,9 +48,10 @@ def score(
 ) -> int:
     """Check recorded outputs: one JSON row in, one verdict out, streaming. Nothing is saved.
 
-    A row is {id, output, assert: […], threshold?, latencyMs?, cost?}. Its answer {id, pass, score, results}
-    or {id, error}. What a model decides (llm-rubric, factuality) is paid for again each time.
-    The summary goes to standard error. Exit 3 if a row could not be checked, 1 with --fail if one did not pass.
+    A row is {id, output, assert: […], threshold?, latencyMs?, cost?}. The answer is {id, pass, score, results} or
+    {id, error}. Checks that a model grades (llm-rubric, factuality) are not cached, so you pay for them each time.
+    The summary goes to standard error. Exit 3 if a row could not be checked. With --fail, exit 1 if a row did not
+    pass.
     Example: echo '{"id":"1","output":"Paris","assert":[{"type":"contains","value":"Paris"}]}' | minions-evals score -
 
     Parameters
@@ -62,11 +63,11 @@ def score(
     json
         The rows are JSON in any case; with this the summary is too.
     trust_code
-        Run the code of python and javascript assertions with the real interpreters, which can do whatever you can.
+        Run the code of python and javascript assertions outside the sandbox, with all your permissions.
     judge_model
-        Who grades llm-rubric and factuality, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+        Model that grades llm-rubric and factuality, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     max_cost_usd
-        Ask the judge no more before it might cost more than this. The rows that need it then say so.
+        Stop calling the judge before it might cost more than this. Rows that still need it report that.
     """
     how = RowScoring(read_row, "passed", trust_code, judge_model, max_cost_usd)
     return answer_rows(file, how, fail=fail, json=json)

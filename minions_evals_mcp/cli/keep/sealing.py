@@ -28,15 +28,15 @@ async def seal(
     """Seal a benchmark or a share of its cases: no interface shows them, and comparisons on them return only a
     verdict.
 
-    Without a benchmark, shows every seal and what is left of its budget.
+    Without a benchmark, it shows every seal and its remaining budget.
     Example: minions-evals seal support/quality --share 0.3 --seed 7
 
     Parameters
     ----------
     benchmark
-        The benchmark. With --unseal also the one of which a share is sealed.
+        The benchmark. With --unseal, also the benchmark that a sealed share was taken from.
     unseal
-        End the seal for good, and say why: everybody sees the cases again.
+        End the seal permanently, with this reason. Everybody sees the cases again.
     by
         Who seals or unseals.
     """

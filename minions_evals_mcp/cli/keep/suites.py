@@ -64,8 +64,9 @@ async def import_(
 ) -> int:
     """Import records from suite files, other tools' logs, or rows of your own data. Importing twice changes nothing.
 
-    Each file is taken whole or, with file, line, field and reason, not at all.
-    What a case expected before is kept. Outputs that waited for something to be judged by are judged.
+    A file is imported as a whole. An invalid file is refused with file, line, field and reason. If an expected output
+    changes, the earlier one stays in the history. Outputs that waited for an expected output or a check are then
+    judged.
     Example: minions-evals import evals.yaml
     Example: minions-evals import logs/2026-11-20_popularity.eval
     Example: minions-evals import tickets.csv --as test-case --map inputs.question=Question --map expectedOutputs.output=Answer
@@ -73,19 +74,20 @@ async def import_(
     Parameters
     ----------
     files
-        A folder stands for all files below it of a known format, with a summary by format. Other files are counted by extension.
+        A folder means all files below it of a known format, with a summary by format. Other files are counted by
+        extension.
         Suite files: `records: [{id, type, fields}, …]` as YAML or JSON, or one record a line (.jsonl).
         Logs and data sets of other tools (docs/reference/log-formats.md). The format is detected from the content.
         With --as, rows: .csv, .tsv, .jsonl, .parquet.
     as_
         Each row becomes one of these. A row without an id gets one computed from its content.
     map
-        FIELD=COLUMN, repeatable. Use dots for a part (inputs.question) or a nested column (meta.id).
-        Without it each column fills the field of its name. With it other columns are left out.
+        FIELD=COLUMN, repeatable. Use dots for a part (inputs.question) or a nested column (meta.id). Without it, each
+        column fills the field of its name. With it, other columns are ignored.
     set
-        FIELD=VALUE, the same for every row (agentId=support).
+        FIELD=VALUE for every row (agentId=support).
     into
-        Adds the test cases to this benchmark, which is created if necessary.
+        Add the test cases to this benchmark, which is created if necessary.
     format
         The format, if it cannot be detected: suite, or a format of docs/reference/log-formats.md.
     explain
@@ -227,7 +229,7 @@ async def export(
     out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Write records as JSON lines to standard output, the definitions first. Or a run in the format of another tool.
+    """Write records as JSON lines to standard output, definitions first, or a run in another tool's format.
 
     Example: minions-evals export --type test-case > cases.jsonl
     Example: minions-evals export RUN --format inspect-json -o log.json
@@ -235,7 +237,7 @@ async def export(
     Parameters
     ----------
     id
-        With --format: a run's id, its beginning or key, a benchmark (its newest run), or the version of an imported log.
+        With --format: a run's id or key, a benchmark (its newest run), or the version of an imported log.
     type
         Only the records of this type.
     format
@@ -285,11 +287,11 @@ async def list_(type: str, /, *, limit: Limit = 50, after: Cursor = 0, common: C
     Parameters
     ----------
     type
-        The type, e.g. test-case, benchmark, agent-run, eval-failure.
+        The type, such as test-case, benchmark, agent-run, eval-failure.
     limit
-        At most so many.
+        Maximum number shown.
     after
-        Go on after this cursor (the last line of the page before).
+        Continue after this cursor (the last line of the previous page).
     """
     kind = _known(type)
     async with session(common) as engine:
@@ -321,7 +323,7 @@ def _list_line(record: Record[Fields], cases: Mapping[str, str]) -> str:
 
 
 async def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Show one record and what it is linked to, in both directions.
+    """Show one record, what it refers to, and what refers to it.
 
     Example: minions-evals show support/quality
 

@@ -33,19 +33,19 @@ async def classify(
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
-    """Explain why a run failed: by rules, and by a model if the rules are not sure and you allow it.
+    """Explain why a run failed. Rules decide, and with --explain llm a model does where they are unsure.
 
     Example: minions-evals classify RUN
 
     Parameters
     ----------
     run_id
-        RUN:CASE, a failed test-run's id, or a run's (or its key): then each of its failures.
+        RUN:CASE, a failed test-run's id, or a run's id or key: then each of its failures.
     explain
-        llm: ask the model where the rules are not sure. What it says is kept only with a step of the log and words of it
-        (else as MINIONS_EVALS_EXPLAIN says, off).
+        llm: ask the model where the rules are unsure. Its explanation is saved only if it quotes a step of the log
+        (default: MINIONS_EVALS_EXPLAIN, or off).
     dry_run
-        Only tell how many failures the model would be asked about, and what that costs at most.
+        Show the number of model calls and their maximum cost. Nothing is run.
     """
     allowed = None if explain is None else explain == "llm"
     async with session(common) as engine:

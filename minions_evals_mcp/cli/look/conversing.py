@@ -29,7 +29,7 @@ async def conversations(
     limit: Limit = 20,
     common: Common = DEFAULTS,
 ) -> int:
-    """Show the conversations of a run, turn by turn: how each ended, and what the player of the user did wrong.
+    """Show the conversations of a run, turn by turn: how each ended, and what the simulated user did wrong.
 
     Example: minions-evals conversations support/desk --spoiled
 
@@ -40,9 +40,9 @@ async def conversations(
     case
         Only the conversations of this test case.
     spoiled
-        Only those that the user spoiled: they have no verdict.
+        Only conversations that the simulated user spoiled. They have no verdict.
     limit
-        At most so many conversations.
+        Maximum number of conversations shown.
     """
     async with session(common) as engine:
         answer = await run(engine, id, case_id=case, only_spoiled=spoiled)

@@ -27,7 +27,7 @@ from minions_evals_mcp.report.plain import printable
 async def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Show the statistics of a test case: pass rate, mean score, regressions, and the trend by day.
 
-    Runs of comparisons and of configs, trials after the first and errors are not among them.
+    Runs of comparisons and configs, trials after the first, and errors are not counted.
     Example: minions-evals stats support/refund-within-window
 
     Parameters
@@ -35,7 +35,7 @@ async def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> 
     id
         The test case.
     limit
-        At most so many of the newest runs and regressions.
+        Maximum number of runs and regressions shown, newest first.
     """
     async with session(common) as engine:
         case_id = await whole_id(engine, id, "test-case")
@@ -107,11 +107,11 @@ async def history(
     id
         The test case.
     limit
-        At most so many.
+        Maximum number shown.
     offset
-        Leave out so many of the newest.
+        Skip this many of the newest.
     after
-        Go on after this cursor (the last line of the page before).
+        Continue after this cursor (the last line of the previous page).
     """
     async with session(common) as engine:
         case_id = await whole_id(engine, id, "test-case")
@@ -153,10 +153,10 @@ async def accept(
     by: str = "command-line",
     common: Common = DEFAULTS,
 ) -> int:
-    """Accept an output as the expected one from now on, or a run that fell as the baseline of later runs.
+    """Accept an output as the new expected output, or make a regressed run the new baseline.
 
-    Of a test case it is the output of its newest run, of a test-run its own. What was expected before is kept as an event. An
-    output that waits because there was nothing to judge it by is judged by it. A benchmark's run keeps its own verdict.
+    For a test case, the output of its newest run is accepted. The earlier expected output stays in the history. An
+    output that waited for an expected output is then judged. A benchmark-run keeps its own verdict.
     Example: minions-evals accept support/refund-within-window --by anna
 
     Parameters

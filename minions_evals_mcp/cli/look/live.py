@@ -40,7 +40,7 @@ def live(
 ) -> int:
     """Follow production traces as they are judged: pass rate, causes, cost and the newest failing, by agent and rubric.
 
-    It is shown again when something changes, until Ctrl-C. With --json each change is one line.
+    The view is updated when something changes, until Ctrl-C. With --json each change is one line.
     Example: minions-evals live --tag checkout
 
     Parameters

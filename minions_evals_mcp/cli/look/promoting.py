@@ -25,15 +25,15 @@ async def promote(
 ) -> int:
     """Turn a failure into a test case: its input, what was wrong, and a check that this output fails.
 
-    With --corrected the check passes on the corrected output and the case runs from now on. Without, it is a draft and
-    waits until you promote it again with one. Sealed cases are never promoted.
+    With --corrected, the check passes on the corrected output and the case is active. Without it, the case is a draft
+    until you promote it again with one. Sealed cases are never promoted.
     Example: minions-evals promote RUN:CASE --corrected "It arrives on 19 November."
 
     Parameters
     ----------
     failure
-        RUN:CASE (a run's id, key or `latest`), a failure's or its test-run's id, an imported agent-run's, or `latest`: the
-        newest failure.
+        RUN:CASE (with a run's id, key or `latest`), the id of a failure, a test-run or an imported agent-run, or
+        `latest` for the newest failure.
     """
     request = given.request(operation.Request, failure_id=failure, corrected=_text(given.values["corrected"]))
     async with session(common) as engine:

@@ -31,9 +31,9 @@ async def report(
 ) -> int:
     """Write a report of a run, of a benchmark's newest run, of a config's evaluation, of a comparison or of an A/B test.
 
-    Of a config's evaluation (eval/…) it holds the whole matrix, every test under every column.
-    The file's extension says which form: .html (one file, opens anywhere, needs no network), .md (fits a pull-request
-    comment), .xml (JUnit: a failed case is a failure, an instrument that failed an error), .json (everything), .csv.
+    For a config's evaluation (eval/…), the report has the whole matrix: every test under every column. The extension
+    chooses the format: .html (one self-contained file), .md (fits a pull-request comment), .xml (JUnit: a failed case
+    is a failure, an infrastructure error is an error), .json (everything), .csv.
     Example: minions-evals report support/quality -o report.html
 
     Parameters
@@ -43,7 +43,7 @@ async def report(
     out
         The file. An existing one is replaced. Repeatable.
     compare
-        Another run (or benchmark) to put beside it, as the earlier of the two.
+        An earlier run (or benchmark) to compare it with.
     """
     from minions_evals_mcp.engine.answers.columns_beside import columns_beside  # noqa: PLC0415  as below
     from minions_evals_mcp.engine.answers.report_data import find_subject, read_report  # noqa: PLC0415  as below
@@ -120,8 +120,8 @@ async def _whole(text: str) -> AsyncGenerator[str]:
 async def diff(before: str, after: str, /, *, limit: Limit = SHOWN, common: Common = DEFAULTS) -> int:
     """Show case by case what changed between two benchmark-runs: what flipped, got worse or better, sorted by loss.
 
-    Outputs are compared word by word. Cases that the two runs did not measure alike (another rubric, judge, scorer or
-    an edited case) are named and counted apart.
+    Outputs are compared word by word. Cases that are not comparable (another rubric, judge or scorer, or an edited
+    case) are listed separately.
     Example: minions-evals diff demo-before demo-after
 
     Parameters
@@ -131,7 +131,7 @@ async def diff(before: str, after: str, /, *, limit: Limit = SHOWN, common: Comm
     after
         The later run's id or key.
     limit
-        Show at most so many cases.
+        Maximum number of cases shown.
     """
     from minions_evals_mcp.engine.answers.run_diff import diff_runs  # noqa: PLC0415  as below
 

@@ -55,7 +55,7 @@ async def what_changed(
     id
         The benchmark.
     since
-        Leave out runs before this day (or moment, UTC unless it says otherwise).
+        Only runs since this day or time (UTC unless it has an offset).
     """
     async with session(common) as engine:
         given = GivenOptions(offered_as("cli", "trend"), {"since": since})

@@ -28,7 +28,7 @@ async def versions(id: str, other: str | None = None, /, *, common: Common = DEF
     id
         A prompt, or one of its versions.
     other
-        Another version: the lines that changed are shown.
+        Another version, to show the changed lines.
     """
     before = after = id
     async with session(common) as engine:
@@ -51,9 +51,9 @@ async def versions(id: str, other: str | None = None, /, *, common: Common = DEF
 
 
 async def use(version: str, /, *, by: str = "", common: Common = DEFAULTS) -> int:
-    """Set which version of a prompt is in use before any is approved: the one that others have to beat.
+    """Set which version of a prompt is in use until one is approved. Other versions have to beat it.
 
-    Only a person says so. Once a version is approved, approvals say which is in use.
+    Only a person can set it. Once a version is approved, approvals decide which one is in use.
     Example: minions-evals prompt use support/prompt@2 --by anna
 
     Parameters
@@ -79,16 +79,16 @@ async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int
     """Turn the prompts of an evaluated config into versions of one prompt, which can then be compared and
     approved.
 
-    They stand in the order of the config: the first is in use until another is approved. A wording that the prompt has
-    already is not saved again, so that the same command adds what was written since.
+    The versions have the order of the config. The first is in use until you approve another. A text that the prompt
+    already has is not saved again, so you can repeat the command to add new prompts.
     Example: minions-evals prompt take support/reply eval/6b82b9211dd1dc97
 
     Parameters
     ----------
     prompt
-        The id of the prompt, an own one: support/reply makes support/reply@1, support/reply@2.
+        The id of the new prompt: support/reply makes support/reply@1 and support/reply@2.
     config
-        The config's id, as eval says it (or its beginning, or latest).
+        The id that `eval` prints (eval/…), its beginning, or latest.
     """
     async with session(common) as engine:
         wordings = await versions_of_config(engine, prompt, await whole_id(engine, config, "benchmark"))
@@ -97,7 +97,7 @@ async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int
         say(wordings.model_dump(mode="json"))
         return 0
     for ident in wordings.versions:
-        tell(f"{printable(ident, 128)}{'' if ident in wordings.added else ' (kept already)'}\n")
+        tell(f"{printable(ident, 128)}{'' if ident in wordings.added else ' (already saved)'}\n")
     newest = next((version for version in reversed(wordings.versions) if version != current), None)
     if newest is not None:
         model = next((name for name in wordings.targets if name.partition(":")[0] in PROVIDERS), None)
@@ -112,5 +112,7 @@ async def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int
 
 def _line(line: VersionLine) -> str:
     marks = [name for name, holds in (("current", line.current), ("latest", line.latest)) if holds]
+    if line.approved_by is not None and line.approved_at is not None:
+        marks.append(f"approved by {printable(line.approved_by, 128)} on {line.approved_at:%Y-%m-%d}")
     note = f"  {line.changelog}" if line.changelog else ""
     return f"{line.version_number:>3}  {line.id}  {line.title}{note}" + (f"  ({', '.join(marks)})" if marks else "")

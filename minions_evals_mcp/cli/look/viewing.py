@@ -33,8 +33,8 @@ def view(
     """Browse benchmarks, runs in progress, history, failures and the outbox, and judge outputs that wait, in the
     browser.
 
-    It answers on this machine alone, to whoever holds the token in the address that is printed. With --http it answers a team: each
-    person signs in with their token (`people add`) and may do what their role allows. Ctrl-C ends it.
+    Only this machine can open the pages, with the token in the printed address. --http serves a team: each person
+    signs in with a token (`people add`) and may do what their role allows. Ctrl-C stops it.
     Example: minions-evals view --by anna
     Example: minions-evals view --http 0.0.0.0:8427 --allowed-host evals.example.org --behind-tls
 
@@ -45,13 +45,13 @@ def view(
     browser
         Open the browser (--no-browser prints the address only).
     by
-        Who judges on the page: a person, as in `judge`. Else the page asks for a person's token.
+        The person who judges in the browser, as in `judge`. Without it, the page asks for a person's token.
     http
         HOST:PORT at which a team signs in.
     allowed_hosts
         A name under which browsers reach the page through a proxy (repeatable).
     behind_tls
-        A proxy in front of --http ends TLS. Needed at an address that other machines reach.
+        A proxy in front of --http terminates TLS. Required at an address that other machines can reach.
     """
     try:
         if http is None:

@@ -35,8 +35,8 @@ async def from_prompt(
 ) -> int:
     """Draft test cases from a prompt or documents: ordinary, edge and adversarial ones.
 
-    Your assistant or a model writes them. What another case asks is left out. Each case's checks are audited, and its quotes are
-    looked for in the text. Drafts are marked synthetic, and run once you accept them.
+    Your assistant or a model writes them. Duplicates are left out. Each case's checks are audited, and its quotes
+    must be in the text. Drafts are marked synthetic, and run once you accept them.
     Example: minions-evals suite from-prompt policy.md --writer model --count 20 --max-cost-usd 1
 
     Parameters
@@ -72,8 +72,8 @@ def _lines(answer: operation.CasesShown, request: operation.Request) -> Iterator
         return
     waiting = [draft for draft in answer.drafts if draft.status == "draft"]
     yield (
-        f"{_number(answer.written, 'case')} written: {_number(len(waiting), 'draft')} saved, {len(answer.repeated)} asked"
-        f" before, {len(answer.refused)} refused"
+        f"{_number(answer.written, 'case')} written: {_number(len(waiting), 'draft')} saved,"
+        f" {_number(len(answer.repeated), 'duplicate')}, {len(answer.refused)} refused"
     )
     if answer.unwritten:
         why = answer.stopped or "the model's reply could not be read"

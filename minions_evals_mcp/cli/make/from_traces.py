@@ -29,10 +29,10 @@ async def from_traces(
     notes: Annotated[Path | None, Parameter(negative="")] = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Draft test cases from an agent's production traces: failures by kind, and checks that were tried.
+    """Draft test cases from an agent's production traces, by kind of failure, with tested checks.
 
-    Rules read the traces by default, without a key. Each check fails its trace, and passes the corrected answer and traces without a
-    failure. Personal data is masked. Drafts run once you accept them.
+    By default rules read the traces, without a key. Each check is tested: it fails its trace, and passes the
+    corrected answer and the traces without a failure. Personal data is masked. Drafts run once you accept them.
     Example: minions-evals suite from-traces --agent support-desk --since 2026-11-01T00:00:00Z
 
     Parameters

@@ -30,9 +30,9 @@ async def agreement(
     limit: Limit = 20,
     common: Common = DEFAULTS,
 ) -> int:
-    """Show how far people and the model judge agree on a benchmark's outputs, and on which cases they do not.
+    """Show how far people and the model judge agree on a benchmark's outputs, and where they disagree.
 
-    Both must have judged the same output: rejudge a model-judged run with --judge human, then `judge` what waits.
+    Both must have judged the same outputs. `label --draw 30` queues some for people, who then use `judge`.
     Example: minions-evals agreement support/quality
 
     Parameters
@@ -40,7 +40,7 @@ async def agreement(
     id
         The benchmark.
     limit
-        At most so many disagreements, the widest first.
+        Maximum number of disagreements shown, largest first.
     """
     async with session(common) as engine:
         try:

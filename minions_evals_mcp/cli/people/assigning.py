@@ -13,9 +13,10 @@ from minions_evals_mcp.report.plain import printable
 
 @takes("people assign")
 async def assign(run_id: str, /, *, given: GivenOptions, common: Common = DEFAULTS) -> int:
-    """Divide the outputs of a run that wait for a person among people. Each sees and judges only what is theirs.
+    """Assign the outputs of a run to the people who judge them. Each person sees only their own.
 
-    What nobody is assigned is held for 15 minutes by the person to whom it is shown, so that two people never judge the same output.
+    An unassigned output is reserved for 15 minutes for the person who opens it, so two people do not judge the same
+    one.
     Example: minions-evals people assign quality-3 --to anna --to ben
 
     Parameters

@@ -36,8 +36,8 @@ async def check(
     """Probe a model judge without labels: padded, injected, empty, off-topic and cut outputs, the reference
     itself, and both orders.
 
-    A judge that fails a probe gets no licence. What was asked before is not asked again.
-    Exit 1 if a probe failed, 3 if probes could not be judged or a cap stopped them.
+    A judge that fails a probe is unqualified. Earlier answers are reused. Exit 1 if a probe failed, 3 if probes could
+    not be judged or a cap stopped them.
     Example: minions-evals judge-check support/quality --dry-run
 
     Parameters
@@ -45,7 +45,7 @@ async def check(
     id
         A benchmark (its newest run that a model judged), or a benchmark-run by id or key.
     dry_run
-        Say how many calls that would be and what they cost at most.
+        Show the number of model calls and their maximum cost. Nothing is run.
     """
     request = given.request(Request, ident=id, probes=probes)
     if dry_run:

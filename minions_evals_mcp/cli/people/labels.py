@@ -37,7 +37,7 @@ async def label(
 ) -> int:
     """Draw outputs at random that a model judged and queue them for people, who do not see the model's verdict.
 
-    Their labels show whether the judge can be trusted (agreement), and corrects the pass rate (runs, compare).
+    Their labels show whether you can trust the judge (`agreement`), and correct the pass rate (`runs`, `compare`).
     Example: minions-evals label support/quality --draw 30
     Example: minions-evals label support/quality --rater anna --rater ben
     Example: minions-evals label support/quality --adjudicate carl
@@ -48,15 +48,16 @@ async def label(
     id
         A benchmark (its newest run that a model judged), or a benchmark-run by id or key.
     draw
-        Number of cases to draw, none of which was drawn before. Their probability is saved.
+        Number of cases to draw. Cases that were drawn before are not drawn again.
     max_judge_error
-        Let the judge's verdicts stand only where labels certify that at most this share of them is wrong, and queue the
-        rest for people. Exit 1 where that cannot be promised.
+        Accept the judge's verdicts only where labels show that at most this share of them is wrong, and queue the
+        rest for people. Exit 1 if the labels cannot show this.
     from_
-        Take labels in that people gave elsewhere: rows (.csv, .tsv, .jsonl, .parquet) with testCaseId, score (a number, or pass
-        and fail) and, as needed, criterionId, trial, judgedBy, rationale. They count as people's only if a person imports them.
+        Import labels from a file (.csv, .tsv, .jsonl, .parquet). Rows have testCaseId and score (a number, or pass
+        and fail), and optionally criterionId, trial, judgedBy, rationale. They count as human labels only if a person
+        imports them.
     raters
-        A person who judges all of what is drawn, on their own (repeatable).
+        A person who judges all drawn outputs independently (repeatable).
     adjudicate
         The person who decides where the verdicts of raters differ.
     """

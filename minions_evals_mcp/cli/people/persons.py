@@ -13,8 +13,8 @@ from minions_evals_mcp.report.plain import printable
 async def add(name: str, /, *, role: Role | None = None, common: Common = DEFAULTS) -> int:
     """Add a person to the store and print their token. It is printed only once: the store keeps its hash.
 
-    The same name again gets a new token. Whoever brings it is that person: on the command line in
-    MINIONS_EVALS_PERSON_TOKEN, on the page when signing in, over `minions-evals-mcp --http` as the bearer token.
+    If the person exists, they get a new token. They use it in MINIONS_EVALS_PERSON_TOKEN on the command line, to sign
+    in to the pages, and as the bearer token of `minions-evals-mcp --http`.
     Example: minions-evals people add anna --role judge
 
     Parameters
@@ -22,8 +22,8 @@ async def add(name: str, /, *, role: Role | None = None, common: Common = DEFAUL
     name
         The person who acts with the token.
     role
-        What they may do: a viewer reads, a judge also judges what waits for people, an editor does everything. Default: editor;
-        a person who is known keeps their role.
+        A viewer reads, a judge also judges outputs, an editor does everything. Default: editor. An existing person
+        keeps their role.
     """
     async with session(common, makes=True) as engine:
         token = await persons.add_person(engine, name, role)
@@ -48,7 +48,7 @@ async def role_(name: str, role: Role, /, *, common: Common = DEFAULTS) -> int:
     name
         Whose role changes.
     role
-        A viewer reads, a judge also judges what waits for people, an editor does everything.
+        A viewer reads, a judge also judges outputs, an editor does everything.
     """
     async with session(common) as engine:
         former = await persons.change_role(engine, name, role)
@@ -80,7 +80,7 @@ async def remove(name: str, /, *, common: Common = DEFAULTS) -> int:
 
 
 async def list_(*, common: Common = DEFAULTS) -> int:
-    """List the people in the store, who have a token or confirmed at a terminal who they are.
+    """List the people in the store: those with a token, and those who confirmed their name at a terminal.
 
     Example: minions-evals people list
     """

@@ -41,18 +41,18 @@ WORDS: dict[str, Word] = {"u": "undo", "s": "skip", "m": "more", "q": "leave"}
 
 
 def judge(run_id: str | None = None, /, *, by: str = "", common: Common = DEFAULTS) -> int:
-    """Judge what waits for a person, one output at a time: a score and a reason for each criterion.
+    """Judge the outputs that wait for a person, one at a time: a score and a reason for each criterion.
 
-    You are shown the criterion, its guide, input, output and what was expected. Not the version, nor any other verdict.
-    Leave whenever you like: what was handed in is kept, and the next `judge` goes on with the rest.
+    You see the criterion, its guide, the input, the output and the expected output, but neither the version nor other
+    verdicts. You can stop at any time. What you submitted is saved, and the next `judge` continues.
     Example: minions-evals judge --by anna
 
     Parameters
     ----------
     run_id
-        Only what waits in this run (its id or key).
+        Only outputs that wait in this run (its id or key).
     by
-        Who judges: kept with every judgment. A person, known by a token or by having confirmed it at a terminal.
+        The person who judges, saved with every judgment. They need a token, or confirm their name at a terminal.
     """
     if common.json:
         say(_wire(run(partial(_next, run_id, "", common))))
@@ -127,7 +127,7 @@ async def _hand_in(question: JudgeQuestion, judgments: Sequence[GivenJudgment], 
 
 
 def _close(question: QueueLook, judged: int, skipped: int) -> None:
-    closing = [f"{judged} handed in."] if judged else []
+    closing = [f"{judged} submitted."] if judged else []
     if question.question is not None or skipped:
         closing.append(as_typed("Continue with: minions-evals judge"))
     else:

@@ -24,9 +24,10 @@ async def label_user(
     judge_model: Annotated[str | None, Parameter()] = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Overrule the check of a simulated user: a conversation that it spoiled is sound, or a sound one was spoiled.
+    """Overrule the check of a simulated user: mark a spoiled conversation as sound, or a sound one as spoiled.
 
-    A person's word goes first. The run is judged by it in a new run, and `agreement` measures the check by such words.
+    A person's label overrides the check. The run is judged again in a new run, and `agreement` compares the check
+    with these labels.
     Example: minions-evals label-user support/desk --sound refund-7 --reason "He only asked twice"
 
     Parameters
@@ -34,9 +35,9 @@ async def label_user(
     run_id
         The run that had the conversations, or a benchmark for its newest.
     by
-        Who says so: a person, known by a token or by having confirmed it at a terminal.
+        The person who decides. They need a token, or confirm their name at a terminal.
     judge_model
-        Who judges what had no verdict, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+        Judge model for outputs without a verdict, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     """
     request = given.request(Request, run_id=run_id)
     async with session(common, judge_model=judge_model) as engine:

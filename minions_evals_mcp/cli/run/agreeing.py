@@ -46,7 +46,7 @@ def vet_consent(file: Path, named: NamedResources, *, yes: bool) -> None:
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise BadInputError(
-            f"{file} needs consent, and nobody gave it.", remedy="Edit the file, or name a --target of yours."
+            f"{file} was not run, because it needs your consent.", remedy="Edit the file, or name a --target of yours."
         )
     keep_agreed(file, named)
 

@@ -16,8 +16,8 @@ async def batch_run_tests(
 ) -> int:
     """Run several test cases of a prompt against one of its versions. Each is compared with its own history.
 
-    The version is the one that is named, by number, id or latest. Else each case's own, else the prompt's latest.
-    Exit 1 if one failed, 3 if one could not be run or has no verdict yet.
+    Name a version by number, id or latest. The default is each case's own version, or the prompt's latest. Exit 1 if
+    a case failed, 3 if a case could not be run or has no verdict yet.
     Example: minions-evals batch-run-tests support/prompt support/refund support/greeting --prompt-version latest
 
     Parameters
@@ -25,7 +25,7 @@ async def batch_run_tests(
     prompt
         The prompt whose test cases they are.
     cases
-        The test cases. All active ones of the prompt where none is named.
+        The test cases (default: all active ones of the prompt).
     """
     request = options.request("batch_run_tests", operation.Request, prompt_id=prompt, test_case_ids=cases or None)
     async with options.session(common) as engine:

@@ -96,27 +96,27 @@ def eval_(
 ) -> int:
     """Run a promptfoo config as it is: every prompt with every provider on every test, as a matrix of outputs.
 
-    What the config asks for and is not supported is refused by name before anything runs. Every cell is kept: the
-    same command resumes where it was stopped. An output is asked for once: what the same provider answered to the same
-    prompt, variables and options comes from the cache.
-    Exit 3 if an output could not be made, judged or chosen; with --fail, exit 1 if a test failed, 3 if one has no verdict.
+    A config with an unsupported feature is refused before anything runs, and the error names the feature. Every cell
+    is saved, so the same command resumes an interrupted evaluation. Outputs are cached by provider, prompt, variables
+    and options. Exit 3 if an output could not be generated, judged or chosen. With --fail, exit 1 if a test failed, 3
+    if one has no verdict.
     Example: minions-evals eval promptfooconfig.yaml -o results.json
 
     Parameters
     ----------
     config
-        The config, with or without the option. Else promptfooconfig.yaml, .yml or .json of this folder. What it names (Python
-        files, exec:, addresses) is run: read it first.
+        The config, with or without the option name (default: promptfooconfig.yaml, .yml or .json in this folder). The
+        Python files, programs and addresses that it names are run or called, so read it first.
     prompt
-        A prompt, or a file of some, in place of the config's. Repeatable.
+        A prompt, or a file of prompts, in place of the config's. Repeatable.
     provider
         A provider in place of the config's. Repeatable.
     tests
-        A file of tests (YAML, JSON, JSONL or CSV) in place of the config's. Repeatable.
+        A file of tests (YAML, JSON, JSONL or CSV) to use instead of the config's. Repeatable.
     var
-        NAME=VALUE, a variable of every test that does not set it. Repeatable.
+        NAME=VALUE, a variable for every test that does not set it. Repeatable.
     env_file
-        A file of environment variables, which replace those of the same names.
+        A file of environment variables. They replace existing ones of the same name.
     filter_pattern
         Evaluate only the tests whose description matches this regular expression.
     filter_failing
@@ -126,36 +126,38 @@ def eval_(
     repeat
         Number of times that each test is run (else the config's evaluateOptions.repeat).
     out
-        Write the results to a file, too: .json, .jsonl or .yaml as promptfoo does, the matrix as .html, .md or .csv, JUnit as
-        .xml. Repeatable. Missing folders are made.
+        Also write the results to a file: .json, .jsonl or .yaml like promptfoo, the matrix as .html, .md or .csv,
+        JUnit as .xml. Repeatable. Missing folders are created.
     allow_unsupported
         List what is not supported, and leave it out.
     fail
-        Exit 1 if an output failed, or, where a test chooses among its outputs, the chosen one.
+        Exit 1 if an output failed. If a test selects among its outputs, only the selected one counts.
     cache
-        Use outputs from the cache. With --no-cache every provider is asked again.
+        Use cached outputs. With --no-cache every provider is called again.
     min_pass_rate
-        Exit 1 if a column passes a smaller share of its tests (0 to 1), beyond chance; 3 if more tests would decide.
+        Exit 1 if the pass rate of a column (0 to 1) is significantly below this, 3 if more tests would decide.
     fail_on_regression
-        Exit 1 if a column passes fewer tests than in the baseline, beyond chance; 3 if too few tests changed to decide.
+        Exit 1 if a column passes significantly fewer tests than in the baseline, 3 if too few tests changed to decide.
     baseline
-        What --fail-on-regression compares with: a branch of the repository, or a run (else the last evaluation of this config).
+        The baseline of --fail-on-regression: a branch of the repository, or a run (default: the last evaluation of
+        this config).
     key
-        Names the evaluation: another key runs an unchanged config anew, without the cache.
+        Names the evaluation. A new key runs an unchanged config again, without the cache.
     max_cost_usd
         Stop before spending more than this, over all columns.
     max_seconds
-        Start no further call of a column after so many seconds.
+        Start no further call of a column after this many seconds.
     judge_model
-        Who grades llm-rubric, factuality and select-best, as provider:model (else the config's, else MINIONS_EVALS_JUDGE_MODEL).
+        Model that grades llm-rubric, factuality and select-best, as provider:model (default: the config's, else
+        MINIONS_EVALS_JUDGE_MODEL).
     concurrency
-        So many tests at once (else the config's maxConcurrency).
+        Maximum number of tests run in parallel (default: the config's maxConcurrency).
     embedder
-        Measures likeness: wordllama, semantic, openai:MODEL.
+        Embedder for similarity: wordllama, semantic, openai:MODEL.
     trust_code
-        Run the code of assertions and transforms with the real interpreters, which can do whatever you can.
+        Run the code of assertions and transforms outside the sandbox, with all your permissions.
     yes
-        Agree to what the config names: programs, code, addresses, variables of the environment, paths outside of its folder.
+        Consent to everything the config names: programs, code, addresses, environment variables, outside paths.
     verbose
         Show every test, with the reason of each check.
     limit

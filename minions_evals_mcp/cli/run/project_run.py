@@ -22,6 +22,7 @@ from minions_evals_mcp.operations import get_run, run_benchmark, run_test_case
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import is_test_case, whole_id, with_whole_ids
 from minions_evals_mcp.project import NAME, Project, Thresholds
+from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.settings import settings_here
 
 
@@ -40,9 +41,9 @@ async def run_(
 ) -> int:
     """Run the project: import its suites and run every benchmark in them. Its thresholds are the gates.
 
-    With ids, run those benchmarks or test cases. What to run, with what, is set up in minions-evals.toml (or under
-    [tool.minions-evals] in pyproject.toml), which is looked for from here upwards: docs/reference/settings.md.
-    Exit 1 if a gate failed, 3 if an output could not be judged or a gate not be decided.
+    With ids, run those benchmarks or test cases. The settings are in minions-evals.toml (or under
+    [tool.minions-evals] in pyproject.toml), in this folder or one above it: docs/reference/settings.md.
+    Exit 1 if a gate failed, 3 if an output could not be judged or a gate could not be decided.
     Example: minions-evals run
     Example: minions-evals run support/quality --fail-on-regression
 
@@ -103,7 +104,9 @@ async def _taken_in(engine: Engine, project: Project) -> list[str]:
 
     taken: list[str] = []
     for file in project.suites():
-        await import_file(engine, file)
+        saved, _ = await import_file(engine, file)
+        for note in saved.notes if saved.new or saved.changed else ():
+            tell(f"{file.name}: {printable(note, 400)}\n", aside=True)
         arrivals, _ = read_suite(file, new_id=engine.new_id, now=engine.clock())
         taken += [arrival.record.id for arrival in arrivals if isinstance(arrival.record.fields, Benchmark)]
     if not taken:

@@ -57,7 +57,7 @@ class RunOptions:
     ] = None
     trust_code: Annotated[
         bool,
-        Parameter(help="Run assertion code with the real interpreters, with all your permissions.", negative=""),
+        Parameter(help="Run assertion code outside the sandbox, with all your permissions.", negative=""),
     ] = False
     embedder: Annotated[
         str | None,

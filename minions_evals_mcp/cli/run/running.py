@@ -32,10 +32,10 @@ async def run_test_case(
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
-    """Judge one output of one test case and keep the judgment.
+    """Judge one output of one test case and save the judgment.
 
-    The output is the named agent-run's, else the newest recorded one's with the same inputs, else the target's.
-    Exit 1 if it failed, 3 if it has no verdict: nobody has judged it yet, or nobody could.
+    The output is that of the given agent-run, or the newest recorded one with the same inputs, or the target's. Exit
+    1 if it failed, 3 if it has no verdict yet or could not be judged.
     Example: minions-evals run-test-case support/refund-within-window
 
     Parameters
@@ -80,8 +80,8 @@ async def run_benchmark(
 ) -> int:
     """Run a benchmark: judge every case, record the run and report a regression at once.
 
-    Exit 1 if a gate failed (--min-score, --fail-on-regression), 3 if an output could not be judged or a gate not decided.
-    A run of chosen cases is kept as such: it is no point of the trend, and later runs are not compared with it.
+    Exit 1 if a gate failed (--min-score, --fail-on-regression), 3 if an output could not be judged or a gate could
+    not be decided. A run of selected cases does not count for the trend, and later runs are not compared with it.
     Example: minions-evals run-benchmark support/quality --prompt-version support/prompt@2 --fail-on-regression
 
     Parameters
@@ -102,8 +102,9 @@ async def run_benchmark(
     allow_skipped
         Evaluate gates on the available outputs. Without this, missing outputs exit with 3.
     cluster
-        Let the workers of a dask cluster carry it out: tcp://HOST:8786, tls://HOST:8786, or local:4 for four processes here.
-        Trusted machines only, for they run what they are sent. --concurrency then counts for each worker.
+        Run on the workers of a dask cluster: tcp://HOST:8786, tls://HOST:8786, or local:4 for four processes here.
+        Use trusted machines only, because workers run the code that they receive. --concurrency then applies to each
+        worker.
     """
     gates = partial(
         gate,

@@ -22,8 +22,8 @@ from minions_evals_mcp.operations import get_run, submit_judgments
 async def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, common: Common = DEFAULTS) -> int:
     """Submit what a run asked for: judgments, or messages of users (`minions-evals runs RUN --json` shows the requests).
 
-    The file is {runId, judgedBy, packets: [{digest, judgments: [{criterionId, score, rationale, confidence?}]}]}. In place of
-    judgments, a conversation with the player caller takes a message.
+    The file is {runId, judgedBy, packets: [{digest, judgments: [{criterionId, score, rationale, confidence?}]}]}. For
+    a conversation with the player `caller`, send a message instead of judgments.
     Example: minions-evals submit judgments.json
 
     Parameters

@@ -37,7 +37,7 @@ def watch(
 ) -> int:
     """Run a benchmark, and run it again whenever one of its suite files changes, until Ctrl-C.
 
-    The files are imported first. An invalid file is reported, and its next change is awaited.
+    The files are imported first. An invalid file is reported, and `watch` waits for its next change.
     Example: minions-evals watch starter/quality evals.yaml --prompt-version starter/prompt@2
 
     Parameters

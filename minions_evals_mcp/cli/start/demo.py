@@ -22,8 +22,8 @@ RUNS = (("demo-before", "support/prompt@1"), ("demo-after", "support/prompt@2"))
 async def demo(*, common: Common = DEFAULTS) -> int:
     """See it work: import a suite, judge it under two prompt versions, and detect the regression between them.
 
-    It judges by rule even where a key is set, in a store of its own (--db chooses another).
-    Running it again does no harm.
+    Rules judge, even if an API key is set. The demo uses a separate store (--db chooses another). You can run it
+    again.
     Example: minions-evals demo
     """
     read_settings()  # an unknown MINIONS_EVALS_* name is refused here too; none of the known ones matters

@@ -38,8 +38,8 @@ async def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, commo
     Parameters
     ----------
     ping
-        Also start the server and the agent, measure with the embedder,
-        and ask the judge model one short question (costs a fraction of a cent).
+        Also start the server and the agent, try the embedder, and send the judge model one short question (costs a
+        fraction of a cent).
     """
     settings = settings_here()
     findings = [

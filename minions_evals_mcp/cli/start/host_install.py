@@ -45,9 +45,9 @@ def install(
     Parameters
     ----------
     host
-        The host that shall have the server.
+        The host that gets the server.
     file
-        Another settings file than the host's usual one.
+        The settings file (default: the host's usual one).
     yes
         Write it without asking.
     print_

@@ -17,7 +17,7 @@ VERSION = "starter/prompt@2"
 PROJECT = f'''# Settings of `minions-evals run` in this folder. The command line and MINIONS_EVALS_* override them.
 suites = ["{SUITE}"]
 prompt-version = "{VERSION}"
-# store = "evals.db"  # a store for this project; without it, all projects share one
+# store = "evals.db"  # without it, results are saved in .minions-evals/evals.db
 
 [thresholds]
 fail-on-regression = true

@@ -37,9 +37,9 @@ async def check(
     world
         A suite file with one world, FILE#ID for one of several, or the id of a world in the store.
     live
-        Start the real server of each tape, where its command is known, and show how its tools have changed since.
+        Start the real server of each tape if its command is known, and show how its tools have changed since.
     yes
-        Agree to the programs that the world starts as real servers, this time only.
+        Consent to the programs that the world starts as real servers, this time only.
     """
     found = await found_world(world, common=common)
     servers = {name: _server(server, found) for name, server in found.record.fields.servers.items()}

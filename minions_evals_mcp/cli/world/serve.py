@@ -25,9 +25,9 @@ async def serve(
     yes: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
-    """Serve a server of a world over stdio or HTTP, as an MCP server that an agent is pointed at instead of the real one.
+    """Serve one server of a world over stdio or HTTP, in place of the real MCP server.
 
-    The state is fresh at each start. What the agent called is told at the end, on stderr.
+    Each start has a fresh state. The agent's calls are printed to standard error at the end.
     Example: minions-evals world serve worlds.yaml --server shop
 
     Parameters
@@ -37,9 +37,9 @@ async def serve(
     server
         Which of its servers (default: the only one).
     http
-        Serve over streamable HTTP on this port of this machine, in place of stdio; 0 is any free one.
+        Serve over streamable HTTP on this port of this machine instead of stdio. 0 takes any free port.
     yes
-        Agree to the programs that the world starts as real servers.
+        Consent to the programs that the world starts as real servers.
     """
     found = await found_world(world, common=common)
     names = [*found.record.fields.servers]

@@ -34,9 +34,9 @@ async def show(
     id
         The run, or a benchmark for its newest.
     case
-        Only the units of this test case.
+        Only the outputs of this test case.
     limit
-        At most so many units.
+        Maximum number of outputs shown.
     state
         Show the final state, too.
     """

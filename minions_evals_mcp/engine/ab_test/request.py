@@ -75,7 +75,7 @@ class AbTestRequest(Value):
         tuple[InlineBranch, ...],
         Field(strict=False, max_length=MOST, description="{name, provider, model, …}"),
         More(
-            "A branch as PROVIDER:MODEL, with what it sends: anthropic:MODEL,temperature=0.2,max_tokens=500,name=cool."
+            "A branch as PROVIDER:MODEL with its parameters: anthropic:MODEL,temperature=0.2,max_tokens=500,name=cool."
         ),
     ] = ()
     prompt_version: Annotated[

@@ -70,9 +70,17 @@ class TrendSummary(Value):
     def heading(self) -> str:
         """The direction in words, where there are runs enough for one; the newest run's fall by the documents' rule beside it."""
         firm = " (provisional: fewer than five runs)" if self.provisional else ""
-        words = f"{self.direction}{firm}" if self.series_length >= SMALLEST_WINDOW else "no direction yet"
+        enough = self.series_length >= SMALLEST_WINDOW
+        words = (
+            f"{self.direction}{firm}"
+            if enough
+            else f"no trend yet (needs {SMALLEST_WINDOW} runs, has {self.series_length})"
+        )
         fell = bool(self.points) and self.points[-1].is_regression
-        return f"{words}, but its newest run is a regression" if fell and self.direction != "degrading" else words
+        if not fell or self.direction == "degrading":
+            return words
+        sure = self.change is not None and self.change.verdict == "regressed"
+        return f"{words}, but the newest run {'regressed' if sure else 'fell, which is not statistically significant'}"
 
 
 async def summarize_trend(engine: Engine, benchmark_id: str, *, limit: int = 20) -> TrendSummary:

@@ -90,7 +90,7 @@ async def save_with_baselines(
     """
     cases = _cases(arrivals)
     changes = await engine.store.read(lambda db: _new_baselines(db, cases, by=by))
-    saved = await save_records(engine, arrivals, relations, events=changes)
+    saved = await save_records(engine, arrivals, relations, events=changes, edits=True)
     return saved, await _judge_what_waited(engine, [case.id for case in cases])
 
 
@@ -117,7 +117,8 @@ def _write_spooled(db: Db, *, spool: Spool, speaker: Speaker, by: str, now: date
         saved += leave_same(db, sorted_out.same, by=speaker, now=now)
         if sorted_out.other:
             batch = batch_again(sorted_out.other)
-            saved += write(batch=replace(batch, events=_new_baselines(db, _cases(batch.arrivals), by=by)))
+            events = _new_baselines(db, _cases(batch.arrivals), by=by)
+            saved += write(batch=replace(batch, events=events), edits=True)
         known_cases += [record.id for record in (*sorted_out.same, *sorted_out.other) if record.type == TestCase.slug]
     return saved + write(batch=batch_of(spool.last)), known_cases
 

@@ -202,7 +202,7 @@ def _of_trace(trace: Record[AgentRun]) -> _Source:
     fields = trace.fields
     if fields.status in {"running", "pending-approval"}:
         raise BadInputError(f"the agent-run {trace.id} is {fields.status}.", remedy="Promote it once it is complete.")
-    wrong = fields.error_message or "nobody has described yet what was wrong with this output"
+    wrong = fields.error_message or "not described yet: what was wrong with this output"
     return _Source(trace.id, fields.inputs, fields.outputs, wrong, None, fields.agent_id)
 
 

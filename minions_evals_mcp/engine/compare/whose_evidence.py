@@ -131,7 +131,7 @@ def _vet_ruler(db: Db, comparison: Record[PromptComparison], remedy: str) -> Non
 
 
 def _ruler(db: Db, benchmark_id: str) -> list[str]:
-    """The ids of the benchmark, of all its cases, hidden ones too, and of their rubrics and criteria."""
+    """The ids of the benchmark, of all its cases, hidden ones too, and of their worlds, rubrics and criteria."""
     benchmark = records.get(db, benchmark_id, Benchmark)
     if benchmark is None:
         return [benchmark_id]
@@ -139,7 +139,8 @@ def _ruler(db: Db, benchmark_id: str) -> list[str]:
     rubric_ids = dict.fromkeys(case.fields.rubric_id for case in cases.values() if case.fields.rubric_id is not None)
     rubrics = records.get_all(db, rubric_ids, Rubric)
     criteria = [ident for rubric in rubrics.values() for ident in rubric.fields.criteria_ids]
-    return [benchmark_id, *benchmark.fields.test_case_ids, *rubric_ids, *criteria]
+    worlds = dict.fromkeys(case.fields.world for case in cases.values() if case.fields.world is not None)
+    return [benchmark_id, *benchmark.fields.test_case_ids, *worlds, *rubric_ids, *criteria]
 
 
 def _by_a_person(version: str) -> str:

@@ -162,6 +162,6 @@ def explainer(
 def _stop(reason: str) -> NoReturn:
     raise StoppedError(
         f"{reason}.",
-        remedy="What was explained is kept, the others as the rules saw them. To go on, raise"
+        remedy="Finished explanations are saved. The other failures keep the cause that the rules found. To continue, raise"
         f" {argument('max_cost_usd')} or MINIONS_EVALS_EXPLAIN_CALLS.",
     )

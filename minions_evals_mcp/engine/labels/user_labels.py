@@ -59,7 +59,7 @@ class LabelRequest(Value):
     ]
     max_cost_usd: Annotated[
         Dollars | None,
-        Field(description="Stop before more US dollars are spent"),
+        Field(description="Maximum cost in US dollars"),
         More("Stop judging again before spending more than this."),
         NAME_SAYS_IT,
     ] = None

@@ -42,9 +42,13 @@ class NothingAgreedError(BadInputError):
     def __init__(
         self, benchmark: Record[Benchmark], *, judged_by_model: bool, user_check: UserCheckAgreement | None = None
     ) -> None:
+        judged = Next(
+            "run-benchmark", {"benchmark_id": benchmark.id, "judge": "llm"}, "judges the outputs with a model"
+        )
         super().__init__(
             f"no output of {benchmark.id} has been judged by both a person and a model.",
-            remedy=f"{Next('label', {'run_id': benchmark.id}, 'draws outputs that a model judged, for people to judge')}."
+            remedy=("" if judged_by_model else f"First: {judged}. Then: ")
+            + f"{Next('label', {'run_id': benchmark.id}, 'draws outputs that a model judged, for people to judge')}."
             f" {Next('rejudge', {'run_id': 'RUN', 'judge': 'human'}, 'asks people about all outputs of a run')}."
             f" {Next('judge', reason='collects their judgments')}.",
         )

@@ -176,9 +176,10 @@ def judged_job(db: Db, *, ident: str) -> Job:
     )
     job = None if run_id is None else jobs.job(db, run_id)
     if job is None:
+        subject = ident if judged_run is None else judged_run.subject_id
         raise BadInputError(
-            f"{ident} is not a benchmark or benchmark-run judged by a model.",
+            f"{ident} has no run that a model judged.",
             remedy="Labels measure whether a model judge can be trusted. First:"
-            f" {Next('run-benchmark', {'benchmark_id': 'BENCHMARK', 'judge': 'llm'}, 'uses a model judge')}.",
+            f" {Next('run-benchmark', {'benchmark_id': subject, 'judge': 'llm'}, 'uses a model judge')}.",
         )
     return job

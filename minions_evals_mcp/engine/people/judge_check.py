@@ -64,7 +64,7 @@ class CheckRequest(Value):
     ] = PROBES
     max_cost_usd: Annotated[
         Dollars | None,
-        Field(description="Stop before more US dollars are spent"),
+        Field(description="Maximum cost in US dollars"),
         More("Stop before spending more than this."),
     ] = None
 

@@ -259,4 +259,4 @@ def _complete(
 
 
 def _talks(number: int) -> str:
-    return "1 conversation can go on" if number == 1 else f"{number} conversations can go on"
+    return "1 conversation can continue" if number == 1 else f"{number} conversations can continue"

@@ -18,6 +18,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import keep_former, with_likeness
 from minions_evals_mcp.engine.records.batch import REFUSALS, Arrival, View, is_final, placed
 from minions_evals_mcp.engine.records.chain_growth import vet_growth
+from minions_evals_mcp.engine.records.editions import with_editions
 from minions_evals_mcp.engine.records.secret_marks import secrets_marked, without_secrets
 from minions_evals_mcp.engine.records.vetting import vet_record
 from minions_evals_mcp.engine.seals.exposures import sealed_verdict
@@ -61,14 +62,21 @@ class RecordBatch:
 
 
 async def save_records(
-    engine: Engine, arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), *, events: Sequence[Event] = ()
+    engine: Engine,
+    arrivals: Sequence[Arrival],
+    relations: Sequence[Relation] = (),
+    *,
+    events: Sequence[Event] = (),
+    edits: bool = False,
 ) -> Saved:
     """Writes the batch; raises `InvalidRecordError` naming the record that does not fit, and then nothing is written.
 
-    `events` say more about the change than that it was made; they are written with it.
+    `events` say more about the change than that it was made; they are written with it. `edits`: an output that is kept with
+    other content is a new output, as in a file that a person edits; else it is refused (HR1).
     """
     batch = batch_of(arrivals, relations, events)
-    return await engine.store.write(partial(write_batch, batch=batch, by=engine.speaker, now=engine.clock()))
+    write = partial(write_batch, batch=batch, by=engine.speaker, now=engine.clock(), edits=edits)
+    return await engine.store.write(write)
 
 
 def batch_of(
@@ -81,9 +89,16 @@ def batch_of(
     return RecordBatch([_without_secrets(arrival) for arrival in arrivals], relations, events, marks)
 
 
-def write_batch(db: Db, batch: RecordBatch, *, by: Speaker, now: datetime) -> Saved:
+def write_batch(db: Db, batch: RecordBatch, *, by: Speaker, now: datetime, edits: bool = False) -> Saved:
     """Writes the batch, which `by` hands in, in the caller's transaction; raises as `save_records` does."""
     batch, left = _without_hidden(db, batch, by)
+    if edits:
+        arrivals, edited = with_editions(db, batch.arrivals, by=by, now=now)
+        pairs = [
+            (new.record.id, batch.marks.get(old.record.id)) for old, new in zip(batch.arrivals, arrivals, strict=True)
+        ]
+        marks = {ident: (mark[0], mark[1], ident, mark[3]) for ident, mark in pairs if mark is not None}
+        batch, left = replace(batch, arrivals=arrivals, marks=marks), [*left, *edited]
     saved = _save(db, batch, by.source, now)
     taken = [arrival.record for arrival in batch.arrivals]
     notes = [*left, *reading_notes(batch.arrivals), *rubric_notes(db, taken)]

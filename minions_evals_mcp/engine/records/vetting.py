@@ -86,8 +86,11 @@ def _vet_change(stored: Record[Fields], record: Record[Fields]) -> None:
         raise RuleError(
             "HR1",
             f"{name_of(record)} is already recorded with different content, and cannot be edited.",
-            remedy="Use a new id.",
+            remedy=_NEW_ID if isinstance(record.fields, AgentRun) else "Use a new id.",
         )
+
+
+_NEW_ID = "Save it under a new id. The newest output with a case's inputs is the one that is judged."
 
 
 def _says_the_same(stored: Fields, arriving: Fields) -> bool:

@@ -72,24 +72,26 @@ class LiftRequest(RunSettings):
         Text,
         Field(description="What is tried"),
         More(
-            "A skill's folder, a plugin's (its evals/ as for claude plugin eval), a file or folder to lay into the workspace, a"
-            " YAML file that says what each arm holds, or an evals.json."
+            "A skill's folder, a plugin's folder (with evals/ as for claude plugin eval), a file or folder to copy into the"
+            " workspace, a YAML file that describes both arms, or an evals.json."
         ),
     ]
     with_: Annotated[
         tuple[Text, ...],
-        Field(alias="with", strict=False, description="Also laid into its workspaces"),
-        More("What else is laid into the workspaces with the subject: PATH, or PATH=PLACE. May be repeated."),
+        Field(alias="with", strict=False, description="More files for its workspaces"),
+        More("Another file or folder for the workspaces with the subject: PATH, or PATH=PLACE. Repeatable."),
     ] = ()
     without: Annotated[
         tuple[Text, ...],
         Field(strict=False, description="Laid into the others"),
-        More("What is laid into the others, such as the skill as it was before. May be repeated."),
+        More(
+            "A file or folder for the workspaces without the subject, such as the skill's earlier version. Repeatable."
+        ),
     ] = ()
     cases: Annotated[
         Text | None,
         Field(description="The cases"),
-        More("An evals.json, or the id of a benchmark that is kept (default: the skill's evals/evals.json)."),
+        More("An evals.json, or the id of a stored benchmark (default: the skill's evals/evals.json)."),
     ] = None
     name: Annotated[
         Text | None,
@@ -98,15 +100,15 @@ class LiftRequest(RunSettings):
     ] = None
     skills_at: Annotated[
         Text,
-        Field(description="Where in a workspace skills are laid"),
-        More("Where in a workspace skills are laid, each in a folder of its name."),
+        Field(description="Folder in the workspace for skills"),
+        More("Folder in the workspace for skills. Each is copied to a subfolder with its name."),
     ] = SKILLS_AT
     components: Annotated[
         Annotated[int, Field(gt=0)] | None,
         Field(description="Also find which component of a plugin helps or harms, with at most this many more outputs"),
         More(
             "Find which skill, agent, command, hook or MCP server of a plugin helps or harms, with at most this many more"
-            " outputs: the plugin is run without each of them, or without halves of them where that costs too many outputs."
+            " outputs. The plugin is run without each component, or without halves of the components if that takes too many outputs."
         ),
     ] = None
 
@@ -258,7 +260,7 @@ def _laid(specs: Sequence[str | Lay], base: Path, request: LiftRequest) -> tuple
         for file in _laid_by(spec, base, request.skills_at):
             if (other := laid.get(file.place)) is not None and other.sha256 != file.sha256:
                 raise BadInputError(
-                    f"{other.source} and {file.source} are both laid at {file.place}.",
+                    f"{other.source} and {file.source} would both be copied to {file.place}.",
                     remedy="Say where one of them goes: PATH=PLACE.",
                 )
             laid[file.place] = file

@@ -40,7 +40,7 @@ def read(path: Path) -> Iterator[Item]:
     for where, task in rows_of(path, LISTS):
         ident = str(task.get("id"))
         if ident in met:
-            raise InvalidRecordError(f"the task {ident} stands in the file before", field="id", where=where)
+            raise InvalidRecordError(f"duplicate task {ident}", field="id", where=where)
         met.add(ident)
         needs = _needs(task, where)
         yield _sample(task, where) if needs is None else SkippedSample(needs)

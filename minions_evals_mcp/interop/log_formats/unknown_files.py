@@ -9,6 +9,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_formats.table import FORMATS, Seen
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.parsing import ROOTS, not_utf8
+from minions_evals_mcp.interop.text_table import SEPARATORS
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.next_steps import Value as NextValue
 
@@ -58,6 +59,12 @@ def is_suite(seen: Seen, head: str) -> bool:
 def refusal(seen: Seen) -> BadInputError:
     """The error for a file that is neither a suite nor of a known format."""
     damage = "" if seen.magic else not_utf8(head_of(seen.path), is_whole=False)
+    if not damage and not seen.magic and seen.path.suffix.lower() in SEPARATORS:
+        rows = _ROWS | {"file": str(seen.path)}
+        return BadInputError(
+            f"{seen.path} is a table. Name the record type of its rows.",
+            remedy=f"{Next('import', rows, 'imports them as test cases')}. Replace each COLUMN by a column of the file.",
+        )
     content = f"it is not UTF-8 ({damage})" if damage else found(seen)
     keys = _keys(seen.first)
     near = sorted(KEYS, key=lambda name: -_share(keys, name))[:NEAREST]

@@ -69,7 +69,7 @@ class _Stream:
         self._buffer = self._buffer.removeprefix("\ufeff")
         yield from self._value("")
         if self._peek():
-            raise self._fault("more stands behind the document")
+            raise self._fault("there is more text after the document")
 
     def _value(self, path: str) -> Iterator[Piece]:
         first = self._peek()

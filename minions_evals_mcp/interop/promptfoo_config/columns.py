@@ -167,7 +167,7 @@ def unset_variables(prompts: Sequence[PromptText], cases: Sequence[ConfigTest]) 
         templates = templates_in(prompt.raw) if prompt.writer is None else []
         names = frozenset[str]().union(*map(printed_names, templates)) - set_names
         for name in sorted(name for name in names if not name.startswith("_")):
-            yield f"{{{{{name}}}}} in prompt {number} ({prompt.label[:SHOWN]}) is set by no test: nothing stands in its place"
+            yield f"{{{{{name}}}}} in prompt {number} ({prompt.label[:SHOWN]}) is set by no test and stays empty"
 
 
 def _rendered(prompt: PromptText, case: ConfigTest, refusals: Refusals) -> str | None:

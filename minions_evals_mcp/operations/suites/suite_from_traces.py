@@ -78,7 +78,7 @@ class Request(Value):
     ] = ()
     max_cost_usd: Annotated[
         Dollars | None,
-        Field(description="Stop before more US dollars are spent"),
+        Field(description="Maximum cost in US dollars"),
         NAME_SAYS_IT,
         More("With the model as the reader: stop before spending more than this."),
     ] = None

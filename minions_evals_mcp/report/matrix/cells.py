@@ -44,8 +44,9 @@ def marked(cell: Cell) -> Text:
 
 
 def scores_told(row: ConfigTestRow, cell: Cell) -> str:
-    """The scores of a cell's assertions where there are several, and what each `max-score` makes of them."""
-    parts = [f"{score.type} {score.score:.2f}" for score in cell.scores] if len(cell.scores) > 1 else []
+    """The scores of a cell's assertions where there are several and one lost points, and what each `max-score` makes of them."""
+    lost = len(cell.scores) > 1 and any(score.score < 1 for score in cell.scores)
+    parts = [f"{score.type} {score.score:.2f}" for score in cell.scores] if lost else []
     return ", ".join([*parts, *_aggregates(row, cell)])
 
 

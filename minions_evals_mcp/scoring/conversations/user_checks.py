@@ -99,7 +99,7 @@ def _repeated(heard: Heard) -> UserFault | None:
         asked = heard.before[at - 1].agent if at else ""
         if _same_question(asked, heard.answered) or (again and at == len(heard.before) - 1):
             return None
-        return heard.fault("repeated", f"the user repeats turn {at + 1}, which nobody asked for")
+        return heard.fault("repeated", f"the user repeats turn {at + 1} without being asked")
     return None
 
 

@@ -34,7 +34,9 @@ def own_wording(text: str, grounds: Sequence[ValueMaterial]) -> Iterator[Signal]
     share = sum(pair not in known for pair in pairs) / max(1, len(pairs))
     if share > OWN_HALF:
         farthest = max(islice(_SENTENCE.findall(text), MOST_PAIRS), key=lambda sentence: _own(sentence, known))
-        yield Signal("own words", f"{share:.0%} of its wording stands nowhere, least “{farthest.strip()}”", OWN_WORDING)
+        yield Signal(
+            "own words", f"{share:.0%} of its words have no source, least of all “{farthest.strip()}”", OWN_WORDING
+        )
 
 
 def _own(sentence: str, known: set[Pair]) -> int:

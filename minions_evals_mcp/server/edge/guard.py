@@ -35,6 +35,7 @@ from pydantic_core import ErrorDetails, to_json
 
 from minions_evals_mcp.domain.incoming.omitted import without_omitted
 from minions_evals_mcp.errors import EvalsError, ungrouped
+from minions_evals_mcp.server.edge.document_words import meant_call
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.edge.refusals import refusal
 from minions_evals_mcp.server.edge.schemas import Schemas
@@ -274,6 +275,8 @@ class EvalsServer(MCPServer[None]):
         if self._tool_manager.get_tool(name) is None:
             known = [tool.name for tool in self._tool_manager.list_tools()]
             near = difflib.get_close_matches(name, known, 1)
-            why = self.withheld.get(name, f"did you mean {near[0]}?" if near else f"tools are {', '.join(known)}.")
+            meant = meant_call(name, known)
+            hint = f"tools are {', '.join(known)}." if not near else f"did you mean {near[0]}?"
+            why = self.withheld.get(name, hint if meant is None else f"call {meant}.")
             raise ToolError(f"unknown-tool: {name[:SHOWN]!r}; {why}")
         return await super().call_tool(name, arguments, context)

@@ -88,6 +88,8 @@ async def schema(call: Call, kind: str) -> str:
 
 async def record(call: Call, kind: str, ident: str) -> str:
     """A record of any type with its links, or where a run stands."""
+    if kind in {"schema", "skill"}:  # these have no records, and a reader guesses the singular
+        raise NotFoundError("type", kind, remedy=f"Read evals://{kind}s/{ident}.")
     if kind not in LISTED:
         raise _unknown("type", kind, LISTED)
     if kind == RUN:

@@ -156,19 +156,20 @@ async def detect_trend(call: Call, arguments: Detailed) -> CallToolResult:
 
 def _with_changes(trend: TrendAnswer, changed: WhatChanged) -> TrendAnswer:
     """The trend, and beside it the levels of the benchmark, the cases behind them, flaky ones, and the cost."""
-    summary = " ".join((f"{trend.summary}.", *changed.sentences))
+    summary = " ".join((trend.summary, *changed.sentences))
     changes = _compact(TrendAnswer.of(changed, without={"sentences"}, summary=summary))
     return trend.model_copy(update={name: getattr(changes, name) for name in changes.model_fields_set})
 
 
 def trend_answer(trend: TrendSummary) -> TrendAnswer:
     """The trend, its summary with direction and reason."""
-    sentence = (
-        f"{trend.benchmark_id}: {trend_heading(trend)}, over {trend.series_length} runs;"
-        f" {trend.consecutive_degrading} degrading in a row; {trend.reason}"
-    )
+    sentence = f"{trend.benchmark_id}: {trend_heading(trend)}."
+    if trend.consecutive_degrading:
+        sentence += f" Degrading runs in a row: {trend.consecutive_degrading}."
+    if trend.p_value is not None:
+        sentence += f" Reason: {trend.reason}, of {trend.series_length} runs."
     if trend.judged_by:
-        sentence += f"; {judged_instead(trend.judged_by)}"
+        sentence += f" Note: {judged_instead(trend.judged_by)}."
     return _compact(TrendAnswer.of(trend, summary=sentence))
 
 

@@ -119,4 +119,5 @@ async def _setting(call: Call, arguments: ScoreOutputs) -> ScoreCardSetting | No
 
 def _card_line(card: ScoreCard) -> str:
     unit = {"percent": " %", "number": "", "mixed": " (mixed scales)"}[card.unit]
-    return f"score {card.score:.6g}{unit} of {len(card.columns)} columns"
+    columns = "1 column" if len(card.columns) == 1 else f"{len(card.columns)} columns"
+    return f"score {card.score:.6g}{unit} from {columns}"

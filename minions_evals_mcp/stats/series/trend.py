@@ -85,15 +85,19 @@ def _first_match(seen: Sequence[float], *, s: int, slope: float, band: float) ->
     n, spread, drift = len(seen), max(seen) - min(seen), abs(slope) * (len(seen) - 1)
     needed = smallest_significant_s(n)
     if not _exceeds(spread, band):
-        return "stable", False, f"the last {n} scores lie within {spread:.3g} of each other; up to {band:.3g} is stable"
+        return (
+            "stable",
+            False,
+            f"the last {n} scores lie within {spread:.3g} of each other (up to {band:.3g} is stable)",
+        )
     if not _exceeds(drift, band):
-        return "stable", False, f"the last {n} scores drift by {drift:.3g} in all; up to {band:.3g} is stable"
+        return "stable", False, f"the last {n} scores drift by {drift:.3g} in all (up to {band:.3g} is stable)"
     moved = f"the last {n} scores move by {slope:+.3g} a run (S = {s}, p = {order_chance(seen, abs(s)):.3g})"
     if s >= needed:
         return "improving", False, moved
     if s <= -needed:
         return "degrading", False, moved
-    return "stable", True, f"{moved}, but go up and down: an S of {needed} either way would be a direction"
+    return "stable", True, f"{moved}, but go up and down (a trend needs an S of ±{needed})"
 
 
 def _exceeds(value: float, band: float) -> bool:
@@ -110,7 +114,7 @@ def _insufficient(seen: Sequence[float]) -> TrendReading:
         p_value=None,
         volatile=False,
         provisional=True,
-        reason=f"{len(seen)} of the {SMALLEST_WINDOW} scores that a direction needs",
+        reason=f"{len(seen)} of the {SMALLEST_WINDOW} runs that a trend needs",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -53,6 +54,8 @@ def test_a_better_version_is_approved_and_a_worse_one_is_a_failed_gate(rising: T
     approved = rising.person("maria").run("approve", "v2")
     assert (approved.code, approved.out) == (0, approved.out)
     assert approved.out.startswith("v2 approved by maria: improved: +0.800")
+    (line,) = [line for line in rising.run("versions", "p").out.splitlines() if "approved by" in line]
+    assert re.search(r"\bv2\b.*approved by maria on \d{4}-\d\d-\d\d", line), line
     assert rising.run("compare", "b", "--from", "v2", "--to", "v1", "--fail-on-regression").code == 1
 
 

@@ -283,7 +283,7 @@ REFUSED = {
     "both the same": (["csv", "--without", "csv"], "use the same workspace files"),
     "outside": (["csv", "--with", "AGENTS.md=../up.md"], "not a path below the folder"),
     "not there": (["csv", "--with", "missing.md"], "neither a file nor a folder"),
-    "two at one place": (["csv", "--with", "AGENTS.md=A", "--with", "t.yaml=A"], "both laid at A"),
+    "two at one place": (["csv", "--with", "AGENTS.md=A", "--with", "t.yaml=A"], "both be copied to A"),
     "a version": (["csv", "--prompt-version", "v"], "a lift sets the prompt versions of its arms"),
 }
 

@@ -63,7 +63,7 @@ def test_a_foreign_score_decides_nothing_here(at: Terminal) -> None:
     shown, ran = at.many(
         ["import", "a.eval"], ["run-benchmark", BENCHMARK, "--prompt-version", "log:inspect/capitals/eval1", "--json"]
     )
-    assert "3 foreign scores" in shown.out
+    assert "3 imported scores" in shown.out
     assert "gates ignore them until they are judged here" in shown.out
     assert counts(ran) == (0, 3)
 

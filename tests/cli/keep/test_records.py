@@ -47,9 +47,12 @@ def test_refusals_that_only_the_store_can_find_name_file_and_line_too(at: Termin
         "twice.jsonl": [case("a"), case("a")],
         "made.jsonl": [record("t", "test-run")],
         "chain.json": {"minions": [], "relations": [{"sourceId": "x", "targetId": "y", "type": "follows"}]},
-        "edited.jsonl": [case("new"), answer("run", "a", "other words")],
+        "edited.jsonl": [case("new"), record("v", "prompt-version", content="Other.", versionNumber=1)],
     }
-    at.file("first.jsonl", json.dumps(case("a")) + "\n" + json.dumps(answer("run", "a", "words")))
+    at.file(
+        "first.jsonl",
+        "\n".join(map(json.dumps, [case("a"), record("v", "prompt-version", content="Say.", versionNumber=1)])),
+    )
     for name, content in lines.items():
         at.file(name, "\n".join(map(json.dumps, content)) if isinstance(content, list) else json.dumps(content))
     first, *refused = at.many(["import", "first.jsonl"], *(["import", name] for name in lines))
@@ -60,8 +63,8 @@ def test_refusals_that_only_the_store_can_find_name_file_and_line_too(at: Termin
     assert "made.jsonl:1: test-run t" in made
     assert "chain.json" in chain
     assert "there is no prompt-version 'x'" in chain
-    assert "HR1: edited.jsonl:2: agent-run run is already recorded with different content" in edited
-    assert [one["id"] for one in at.run("export").rows()] == ["a", "run"]
+    assert "HR1: edited.jsonl:2: prompt-version v is already recorded with different content" in edited
+    assert [one["id"] for one in at.run("export").rows()] == ["a", "v"]
 
 
 def test_what_is_exported_can_be_imported_into_another_store_and_is_the_same(at: Terminal) -> None:

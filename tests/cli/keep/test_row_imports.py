@@ -60,15 +60,15 @@ def test_what_the_store_refuses_names_the_row_and_imports_nothing(at: Terminal) 
     at.file("a.csv", f"id,inputs.q\n{rows}b,q\n")
     at.file("b.csv", f"id,inputs.q,outputs.output\n{rows.replace(',q', ',q,x')}".replace("r0,q,x", "r0,q,other"))
     at.file("first.csv", "id,inputs.q,outputs.output\nr0,q,x\n")
-    _, wrong, _, final, exported = at.many(
+    _, wrong, _, exported, final = at.many(
         ["import", "s.json"],
         ["import", "a.csv", "--as", "test-case"],
         ["import", "first.csv", "--as", "agent-run", "--set", "agentId=me"],
-        ["import", "b.csv", "--as", "agent-run", "--set", "agentId=me"],
         ["export"],
+        ["import", "b.csv", "--as", "agent-run", "--set", "agentId=me"],
     )
     assert "a.csv:252: test-case b: id: this id belongs to a benchmark" in wrong.err
-    assert "HR1: b.csv:2: agent-run r0 is already recorded" in final.err
+    assert "agent-run r0 was edited" in final.out
     assert [one["id"] for one in exported.rows()] == ["taken", "b", "r0"]
 
 

@@ -53,6 +53,14 @@ def test_a_file_of_no_known_format_is_answered_with_what_it_holds_and_the_format
         assert key in ended.err
 
 
+def test_a_table_is_answered_with_the_command_that_imports_its_rows(at: Terminal) -> None:
+    at.file("q.csv", "question,answer\nWhere is it?,Paris\n")
+    ended = at.run("import", "q.csv")
+    assert ended.code == 2
+    assert ended.err.startswith("Error: q.csv is a table. Name the record type of its rows.\n")
+    assert "minions-evals import q.csv --as test-case --map inputs.input=COLUMN" in ended.err
+
+
 @pytest.mark.parametrize(
     ("name", "content", "damage"),
     [

@@ -17,7 +17,7 @@ def test_a_trend_and_the_versions_of_a_prompt_are_told(at: Terminal) -> None:
     for version in ("v1", "v2"):
         assert at.run("run-benchmark", "b", "--prompt-version", version).code == 0
     said = at.run("trend", "b")
-    assert said.out.startswith("b: no direction yet, but its newest run is a regression  █▁")
+    assert said.out.startswith("b: no trend yet (needs 3 runs, has 2), but the newest run ")
     assert "REGRESSION" in said.out
     assert at.run("trend", "b", "--json").one()["direction"] == "stable"
     assert at.run("trend", "none").code == 2

@@ -63,12 +63,12 @@ def test_a_person_judges_undoes_leaves_and_comes_back(at: Terminal) -> None:
     assert "Tone 0.5, Facts 4. Press Enter to submit" in first.out
     assert "Tone 0.5, Facts 5. Press Enter to submit" in first.out
     assert "p@7" not in first.out
-    assert "1 handed in. Continue with" in first.out
+    assert "1 submitted. Continue with" in first.out
     last = at.run("judge", "--by", "anna", stdin="0\nu\nu\n0\n\n0\nit is curt\n2\nhm, not sure\n\n")
     assert "1 to be judged" in last.out, "what was begun was not kept"
     assert "This is the first criterion" in last.out
     assert "A score needs a reason." in last.out
-    assert "1 handed in. No more outputs wait for a person." in last.out
+    assert "1 submitted. No more outputs wait for a person." in last.out
     empty, run = at.many(["judge", "--json"], ["runs", "k", "--json"])
     assert empty.one() == {"waiting": 0, "question": None, "unasked": {}}
     assert run.one()["state"] == "completed"
@@ -96,7 +96,7 @@ def test_what_was_skipped_waits_on(at: Terminal) -> None:
     imported(at, size=1)
     said = at.run("judge", "k", "--by", "anna", stdin="1\nit is kind\ns\n")
     assert "Continue with: minions-evals judge" in said.out
-    assert "handed in" not in said.out
+    assert "submitted" not in said.out
 
 
 def test_who_is_second_is_told_and_ctrl_c_leaves_the_rest_waiting(at: Terminal) -> None:

@@ -20,12 +20,17 @@ min-score = 0.9
 """
 
 
-def test_what_init_writes_is_run_by_one_command(at: Terminal) -> None:
+def test_what_init_writes_is_run_by_one_command_and_again_once_an_output_was_edited(at: Terminal) -> None:
     at.run("init")
     ran = at.run("run")
     assert "3 of 4 passed" in ran.out
     assert "starter/quality: gates passed\n" in ran.out
     assert ran.code == 0
+    suite = at.folder / "evals.yaml"
+    suite.write_text(suite.read_text("utf-8").replace("leave your room by noon", "leave by 11:00"), "utf-8")
+    again = at.run("run")
+    assert "4 of 4 passed" in again.out, again.err
+    assert "starter/checkout@2 was edited" in again.err
 
 
 def test_a_target_that_is_code_is_agreed_to_and_found_beside_the_file_and_thresholds_gate(at: Terminal) -> None:

@@ -45,3 +45,15 @@ async def test_a_payload_that_does_not_fit_is_told_with_what_its_message_takes(h
     assert "Did you mean benchmarkId?" in found
     assert "benchmarkId*" in found
     assert "promptVersionRef" in found
+
+
+async def test_an_edited_output_is_told(host: Host) -> None:
+    wire: Json = {
+        "id": "a",
+        "type": "agent-run",
+        "fields": {"agentId": "x", "inputs": {"q": "c"}, "outputs": {"output": "bad"}},
+    }
+    await host.call("save_records", records=[wire])
+    fields: Json = {"agentId": "x", "inputs": {"q": "c"}, "outputs": {"output": "good"}}
+    told = await host.call("save_records", records=[{**wire, "fields": fields}])
+    assert "a was edited: it is kept as it was, hidden, and the new output is a:edit-" in str(told["summary"])

@@ -140,6 +140,8 @@ async def test_the_outbox_shows_what_is_told_and_what_waits(host: Host) -> None:
         ("evals://test-case/support/refund", "percent-encoded"),
         ("evals://test-cases/c0", "Did you mean test-case?"),
         ("evals://schemas/run", "Known are"),
+        ("evals://schema/test-case", "Read evals://schemas/test-case."),
+        ("evals://skill/run-benchmark", "Read evals://skills/run-benchmark."),
         ("evals://skills/run-tests", "Did you mean run-test-case?"),
         ("evals://test-case/none", 'list_records {"type": "test-case"}'),
         ("evals://benchmark/c0", "evals://test-case/c0"),

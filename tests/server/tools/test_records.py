@@ -266,7 +266,7 @@ async def test_a_trend_shows_its_points_and_says_when_it_is_provisional(host: Ho
     for number in range(3):
         await host.call("run_benchmark", benchmarkId="b", idempotencyKey=str(number), waitSeconds=50)
         said = str((await host.call("detect_trend", benchmarkId="b"))["summary"])
-        assert said.startswith("b: stable (provisional" if number == 2 else "b: no direction yet")
+        assert said.startswith("b: stable (provisional" if number == 2 else "b: no trend yet")
     answer = await host.call("detect_trend", benchmarkId="b", limit=2)
     assert answer["direction"] == "stable"
     assert answer["provisional"] is True
@@ -328,7 +328,7 @@ async def test_a_table_and_a_run_have_score_cards_that_compare(host: Host) -> No
     answer = await host.call(
         "score_outputs", table=[{"ok": True}, {"ok": False}], compareTable=[{"ok": False}, {"ok": False}]
     )
-    assert answer["summary"] == "score 50 % of 1 columns, before 0"
+    assert answer["summary"] == "score 50 % from 1 column, before 0"
     await host.call("save_records", records=suite(4, bad=1))
     run = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     assert part(await host.call("score_outputs", runId=run["runId"]), "card")["score"] == 0.75

@@ -22,16 +22,18 @@ QUICK = Rhythm(retry_s=0.01)
 
 
 @asynccontextmanager
-async def at_work(engine: Engine, *, route: Route = pulled, rhythm: Rhythm = QUICK) -> AsyncGenerator[Agent]:
+async def at_work(
+    engine: Engine, *, route: Route = pulled, rhythm: Rhythm = QUICK, target: str | None = None
+) -> AsyncGenerator[Agent]:
     """An agent that holds the lease."""
     async with held_lease(engine) as holder:
-        yield Agent(engine, bind(engine.skills, engine.config.skills), holder, rhythm, route)
+        yield Agent(engine, bind(engine.skills, engine.config.skills), holder, rhythm, route, target)
 
 
-async def drained(engine: Engine, *, route: Route = pulled, rhythm: Rhythm = QUICK) -> Agent:
+async def drained(engine: Engine, *, route: Route = pulled, rhythm: Rhythm = QUICK, target: str | None = None) -> Agent:
     """Everything that is in the store is done, with all that follows from it."""
     with anyio.fail_after(HANG_S):
-        async with at_work(engine, route=route, rhythm=rhythm) as agent:
+        async with at_work(engine, route=route, rhythm=rhythm, target=target) as agent:
             await serve(agent, until_quiet=True)
             return agent
 
