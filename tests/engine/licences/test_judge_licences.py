@@ -244,7 +244,7 @@ async def test_what_was_drawn_once_is_not_drawn_again_until_nothing_is_left(engi
 async def test_there_is_nothing_to_label_where_no_model_judged(engine: Engine) -> None:
     await suite(engine, 2)
     await bench(engine, "b", judge="human")
-    with pytest.raises(BadInputError, match="not a benchmark or benchmark-run judged by a model"):
+    with pytest.raises(BadInputError, match="has no run that a model judged"):
         await draw_labels(engine, "b", triggered_by="me")
 
 
