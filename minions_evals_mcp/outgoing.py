@@ -45,7 +45,7 @@ def open_client(
 
 @cache
 def trusted_certificates(*, trust_env: bool) -> ssl.SSLContext:
-    """Returns what httpx2 trusts by itself, read once for the whole process: it takes 20 to 40 ms, twice for each client."""
+    """The default certificates of httpx2, cached: reading them takes 20 to 40 ms, and each client needs them twice."""
     import httpx2  # noqa: PLC0415 - 0.1 s; whoever connects imports it at first use
 
     return httpx2.create_ssl_context(trust_env=trust_env)
@@ -79,7 +79,7 @@ def cap(response: httpx2.Response, most: int) -> None:
 
 
 def same_host(before: str, after: str) -> bool:
-    """Returns whether that is the same host and port; from http to https on their usual ports counts as the same."""
+    """Whether both addresses have the same host and port. An upgrade from http to https on the default ports counts as the same."""
     old, new = urlsplit(before), urlsplit(after)
     if new.scheme not in PORTS or old.hostname != new.hostname:
         return False

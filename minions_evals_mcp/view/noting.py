@@ -9,18 +9,13 @@ from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.engine.labels.output_notes import note_output
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.view.parameters import engine_of, form_of, person_of, place_of, signed_in
+from minions_evals_mcp.view.parameters import engine_of, form_of, person_required, place_of, signed_in
 
 
 async def noted(request: Request) -> Response:
     """Keeps the note and leads back to where it was written."""
     engine, form = engine_of(request), await form_of(request)
-    speaker, token = await person_of(request, form)
-    if speaker is None:
-        raise BadInputError(
-            "a note is a person's, and this page knows none.",
-            remedy="Give your token beside the note: minions-evals people add NAME prints one.",
-        )
+    speaker, token = await person_required(request, form, to="note an output")
     thumb, at = form.get("thumb", ""), form.get("at", "")
     if thumb not in {"good", "bad"}:
         raise BadInputError("thumb: the note has none.", remedy="Send good or bad.")

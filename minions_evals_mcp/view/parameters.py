@@ -92,3 +92,14 @@ async def person_of(request: Request, form: Mapping[str, str]) -> tuple[Speaker 
         return speaker, ""
     token = form.get("personToken", "").strip() or signed_in(request).token(request)
     return await person_with_token(engine_of(request), token), token
+
+
+async def person_required(request: Request, form: Mapping[str, str], *, to: str) -> tuple[Speaker, str]:
+    """As `person_of`; raises `BadInputError` if nobody is identified. `to` is what the form does, as a verb."""
+    speaker, token = await person_of(request, form)
+    if speaker is None:
+        raise BadInputError(
+            f"only a person can {to}. Sign in, or start `view` as a person.",
+            remedy="Enter your token in the form (minions-evals people add NAME prints one).",
+        )
+    return speaker, token

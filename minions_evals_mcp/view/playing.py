@@ -17,7 +17,7 @@ from minions_evals_mcp.judges.packets import AnsweredPacket, Submission
 from minions_evals_mcp.operations.operator import label_user
 from minions_evals_mcp.operations.submit_judgments import going_on
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.view.parameters import engine_of, form_of, person_of, signed_in
+from minions_evals_mcp.view.parameters import engine_of, form_of, person_of, person_required, signed_in
 from minions_evals_mcp.view.rendering import rendered
 from minions_evals_mcp.view.runs_again import Start, followed_here
 
@@ -66,12 +66,7 @@ async def said(request: Request) -> Response:
 async def labelled(request: Request) -> Response:
     """Keeps the word, has the run judged by it behind the page, and leads to that run."""
     engine, form = engine_of(request), await form_of(request)
-    speaker, token = await person_of(request, form)
-    if speaker is None:
-        raise BadInputError(
-            "only a person can label a user. Sign in, or start `view` as a person.",
-            remedy="Enter your token with the label (minions-evals people add NAME prints one).",
-        )
+    speaker, token = await person_required(request, form, to="label a user")
     place, said, why = form.get("at", ""), form.get("said", ""), form.get("reason", "").strip()
     if said not in {"sound", "spoiled"} or not why:
         raise BadInputError("the label needs a reason.", remedy="Explain why the user did or did not do its part.")

@@ -140,7 +140,7 @@ def _same_target_earlier(
 
 
 def _is_judged_alike(db: Db, earlier: runs.Earlier, about: Concluding) -> bool:
-    """Returns whether the cases that both have were judged alike."""
+    """Whether the shared cases have comparable judgments."""
     if answered_otherwise(db, earlier.id, about):
         return False
     return earlier.judged_alike == about.judged_alike or same_yardsticks(db, earlier.id, about.run_id)

@@ -102,7 +102,7 @@ def column_gates(db: Db, matrix: Matrix, baseline: Evaluated) -> list[ColumnGate
 
 
 def _diff(db: Db, before: str, after: str) -> RunDiff | None:
-    """What changed between the two; None where they have no test that was measured alike."""
+    """What changed between the two; None if they share no comparable test."""
     try:
         diff = run_diff(db, before, after)
     except (BadInputError, NotFoundError):

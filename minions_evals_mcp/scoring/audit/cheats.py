@@ -232,7 +232,7 @@ def counts(cheat: Cheat, reference: Reference | None) -> bool:
 
 
 def lacks(reference: str, text: str) -> bool:
-    """Returns whether the text has under half of the reference's words, or not its form; spaces alone are no difference."""
+    """Whether the text has fewer than half of the reference's words, or another form. Whitespace is ignored."""
     if "".join(reference.split()).casefold() == "".join(text.split()).casefold():
         return False
     if _form_of(reference) == "json" and _form_of(text) != "json":

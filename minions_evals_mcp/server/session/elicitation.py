@@ -33,7 +33,7 @@ NOBODY = "a person"
 
 
 def can_be_asked(context: Context[Any, Any]) -> bool:
-    """Returns whether the host shows forms to somebody whose word counts."""
+    """Whether the client supports elicitation and a person answers its forms."""
     if not shows_forms(context.client_capabilities) or not takes_forms_from(context.request_context):
         return False
     return _is_stateless(context) or context.request_context.session.can_send_request

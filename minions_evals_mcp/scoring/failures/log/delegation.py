@@ -21,7 +21,7 @@ _TELLING = 4
 
 
 def is_delegated(log: Log) -> bool:
-    """Returns whether the steps are answers of agents, and not of tools that agents called: each is a text of its agent's."""
+    """Whether every step is an agent's own text, and none is the result of a tool."""
     return bool(log.steps) and all(
         step.agent and step.agent == step.tool and isinstance(step.result, str) for step in log.steps
     )
