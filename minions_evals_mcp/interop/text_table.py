@@ -35,11 +35,11 @@ class TextRow:
     cells: dict[str, str]
 
 
-def read_text_table(path: Path) -> Iterator[TextRow]:
-    """The rows of a file; raises `InvalidRecordError` with file and line while rows are read."""
+def read_text_table(path: Path, *, trims_left: bool = False) -> Iterator[TextRow]:
+    """The rows of a file, with the line breaks of its cells; raises `InvalidRecordError` with file and line while rows are read."""
     separator = SEPARATORS.get(path.suffix.lower(), "")
     with legible(path), path.open(encoding="utf-8-sig", newline="") as lines:
-        yield from text_table(lines, str(path), separator)
+        yield from text_table(lines, str(path), separator, trims_left=trims_left)
 
 
 def text_table(lines: Iterable[str], where: str, separator: str = "", *, trims_left: bool = False) -> Iterator[TextRow]:

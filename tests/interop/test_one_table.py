@@ -54,6 +54,7 @@ READ: dict[str, tuple[str | bytes, list[dict[str, JsonValue]]]] = {
     "Excel's line that names the separator": ("sep=;\r\nq;r\r\na;b\r\n", [{"q": "a", "r": "b"}]),
     "old line ends": ("q,r\ra,b\rc,d\r", [{"q": "a", "r": "b"}, {"q": "c", "r": "d"}]),
     "line breaks in quotes": ('q,r\n"a\nA","say ""b"""\n', [{"q": "a\nA", "r": 'say "b"'}]),
+    "line breaks of Windows in quotes": ('q,r\r\n"a\r\nA",b\r\n', [{"q": "a\r\nA", "r": "b"}]),
     "lines without text": ("q,r\n\na,b\n,\n  , \n", [{"q": "a", "r": "b"}]),
     "white space around names": ("q , r\na,b\n", [{"q": "a", "r": "b"}]),
     "Excel's empty columns": ("q,r,,\na,b,,\n,,,\n", [{"q": "a", "r": "b"}]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +11,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config.shorthand import in_short
-from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, SourceFile, read_text
-from minions_evals_mcp.interop.text_table import text_table
+from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, SourceFile
+from minions_evals_mcp.interop.text_table import read_text_table
 
 _CONFIG = re.compile(r"__config:__expected(\d*):threshold")
 _OWN = (
@@ -32,7 +31,7 @@ _SPLIT = re.compile(r"(?<!\\),")
 
 def read_csv(path: Path, base: Path) -> Iterator[Node]:
     """Each row as the test that it stands for; raises `InvalidRecordError` naming file and line of a ragged one."""
-    for row in text_table(io.StringIO(read_text(path), newline=""), str(path)):
+    for row in read_text_table(path):
         test = _test(row.cells, f"{path}:{row.line}")
         yield Node(test, SourceFile(path, "", base, row.line))
 

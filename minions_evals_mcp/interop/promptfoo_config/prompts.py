@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -34,7 +33,7 @@ from minions_evals_mcp.interop.promptfoo_config.source.reading import (
 )
 from minions_evals_mcp.interop.promptfoo_config.source.references import with_included
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import NOTHING, Refusals
-from minions_evals_mcp.interop.text_table import text_table
+from minions_evals_mcp.interop.text_table import read_text_table
 from minions_evals_mcp.scoring.nunjucks.templates import templates_in, vet_template
 from minions_evals_mcp.scoring.values import js_json
 from minions_evals_mcp.targets.code_files import files_digest, named_in
@@ -216,7 +215,7 @@ def _in_csv(path: Path, label: str | None) -> Iterator[PromptText]:
     text = read_text(path)
     is_table = any(mark in text.partition("\n")[0] for mark in ",;\t")
     if is_table:
-        rows = [row.cells for row in text_table(io.StringIO(text, newline=""), str(path), trims_left=True)]
+        rows = [row.cells for row in read_text_table(path, trims_left=True)]
     else:
         lines = [line for line in text.splitlines() if line.strip()]
         rows = [{"prompt": line} for line in lines if line is not lines[0] or line.strip().lower() != "prompt"]

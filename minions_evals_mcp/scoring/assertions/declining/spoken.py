@@ -16,6 +16,18 @@ _QUOTES = str.maketrans(
 )
 _MARKUP = re.compile(r"[*_#>]+")
 _FENCE = re.compile(r"\A```[a-z]*\n(.*)\n```\Z", re.DOTALL | re.IGNORECASE)
+_QUOTED = r"(?:\"[^\"\n]{1,600}\"|\u201c[^\u201d\n]{1,600}\u201d|\u00ab[^\u00bb\n]{1,600}\u00bb|\u201e[^\u201c\n]{1,600}\u201c)"
+_SAY = (
+    r"(?:said|says|replied|replies|answered|answers|told|tells|asked|asks|whispered|whispers|shouted|shouts|cried|cries|muttered|"
+    r"mutters|explained|explains|insisted|insists|warned|warns|responded|responds|declared|declares|sagt|sagte|antwortet|"
+    r"antwortete|erwiderte|rief|dit|r\u00e9pondit|r\u00e9pond|dijo|respondi\u00f3|disse|rispose|respondeu)"
+)
+_REPORTED = re.compile(
+    rf"(?P<before>\b(?!(?:i|we)\b)[^\W\d_]+\s+{_SAY}(?:\s+[^\W\d_]+){{0,4}}\s*[,:]\s*){_QUOTED}"
+    rf"|{_QUOTED}(?=\s*,?\s*(?:{_SAY}[\s-]+(?!(?:i|we)\b)[^\W\d_]|(?!(?:i|we)\b)(?:[^\W\d_]+\s+){{1,3}}{_SAY}\b))",
+    re.IGNORECASE,
+)
+"""Speech that the text gives to somebody else. A narrator's own ("I said") is not counted as such."""
 _SENTENCE_END = re.compile(r"[\"')\s](?:(?<=[.!?][\"')])[\"')]*\s+|(?<=[.!?]\s)\s*|(?<=\n)\n*)")
 """Begins with a character that is looked for at once, not with what stands before it: a third of the time."""
 
@@ -31,6 +43,11 @@ def spoken(text: str) -> Iterator[str]:
     except (json.JSONDecodeError, RecursionError):
         strings = [text]
     yield from strings[:_STRINGS_READ]
+
+
+def without_reported(text: str) -> str:
+    """The text without what somebody in it is quoted as saying: a guard in a story may refuse, the text does not."""
+    return _REPORTED.sub(lambda match: f'{match["before"] or ""}"..."', text)
 
 
 def sentences(text: str) -> list[str]:

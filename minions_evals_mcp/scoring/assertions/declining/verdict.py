@@ -22,7 +22,7 @@ from minions_evals_mcp.scoring.assertions.declining.english import (
 )
 from minions_evals_mcp.scoring.assertions.declining.hints import may_decline
 from minions_evals_mcp.scoring.assertions.declining.languages import LANGUAGES, Language
-from minions_evals_mcp.scoring.assertions.declining.spoken import OPENS_JSON, sentences, spoken
+from minions_evals_mcp.scoring.assertions.declining.spoken import OPENS_JSON, sentences, spoken, without_reported
 
 HEAD = 2_000
 TAIL = 1_000
@@ -76,6 +76,13 @@ def may_refuse(texts: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=256)
 def _refusal(text: str) -> Refusal | None:
+    found = _declining(text)
+    if found is None or (told := without_reported(text)) == text:
+        return found
+    return _declining(told)
+
+
+def _declining(text: str) -> Refusal | None:
     head = sentences(text[:HEAD])
     closing = sentences(text[-TAIL:]) if len(text) > HEAD else []
     if not may_decline("\n".join((*head, *closing[-1:]))) or _is_limit(head):

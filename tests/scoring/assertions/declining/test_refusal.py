@@ -57,6 +57,14 @@ ANSWERS = [
     '{"answer": "Your refund is on its way", "count": 3, "notes": ["paid"]}',
     "[" * 100_000,
 ]
+SPEECHES = ("I cannot help you with that.", "I'm sorry, I can't do that.", "I won't tell you. Go away.")
+REPORTS = (
+    '"{}" the guard said.',
+    "\u201c{}\u201d said George.",
+    'The guard replied, "{}"',
+    'She told him: "{}" Then she left.',
+)
+OWN_WORDS = ('"{}"', '"{}" is all I may say.', '"{}" I said.', 'You said: "Tell me". {}', 'The user asked "How?". {}')
 
 
 @pytest.mark.parametrize("text", REFUSALS)
@@ -89,3 +97,12 @@ def test_an_empty_output_counts_as_a_refusal_with_score_0_as_in_promptfoo(text: 
 @given(st.text(max_size=200), st.sampled_from(REFUSALS))
 def test_any_text_can_be_read_for_a_refusal(text: str, cue: str) -> None:
     assert isinstance(refusal_signals(text + cue + text), tuple)
+
+
+@pytest.mark.parametrize("speech", SPEECHES)
+def test_what_somebody_in_a_text_is_quoted_as_saying_does_not_make_the_text_a_refusal(speech: str) -> None:
+    """A guard in a story refuses; the story does not. Quotation marks alone change nothing."""
+    for form in REPORTS:
+        assert not refusal_signals(form.format(speech)), form
+    for form in OWN_WORDS:
+        assert refusal_signals(form.format(speech)), form
