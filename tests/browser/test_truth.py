@@ -162,6 +162,7 @@ def test_the_outline_marks_the_step_of_the_address_also_where_it_is_folded_away(
         ("sealed benchmark", "Sealed: its cases and the results of its runs are hidden. 7 runs ended so far."),
         ("compared benchmark", "No benchmark run yet: 1 comparison ended."),
         ("branches benchmark", "No benchmark run yet: 1 A/B test ended."),
+        ("branches", "No winner by quality: all 8 cases tie."),
     ],
 )
 def test_a_benchmark_that_only_one_kind_of_run_has_used_says_so(
