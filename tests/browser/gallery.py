@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_pro
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.interop.audit.audits import audit
+from tests.browser import people
 from tests.shared.view.visitor import TWO
 from tests.workshop import Json, answer, bench, benchmark, by_rule, case, config_in, opened, rubric, save, says
 
@@ -52,7 +53,6 @@ MISSING = "no such page"
 PAGES = {
     "overview": "/",
     "runs": "/runs",
-    "production": "/production",
     "benchmark": f"/benchmark?id={BENCHMARK}",
     "benchmark that never ran": f"/benchmark?id={IDLE}",
     "finished run": "/run?id=job5",
@@ -68,12 +68,24 @@ PAGES = {
     "audit": f"/audit?id={BENCHMARK.replace('/', '%2F')}",
     "trajectory": "/trajectory?run=job5&at=0.1",
     "prompts": "/prompts",
-    "judges": f"/agreement?id={BENCHMARK.replace('/', '%2F')}",
     "run again": "/again?id=job5",
-    "who judges what": "/assign?run=job5",
     "two runs": "/report?id=job5&compare=job4",
     MISSING: "/nothing",
 }
+EMPTY = {
+    "production without traces": "/production",
+    "judges without labels": f"/agreement?id={BENCHMARK.replace('/', '%2F')}",
+    "sharing without people": "/assign?run=job11",
+}
+ACTS = {
+    "keys": ("/", "document.querySelector('[data-keys]').click()"),
+    "finder": (
+        "/",
+        "document.querySelector('[data-find]').click(); const typed = document.querySelector('#find input');"
+        " typed.value = 'refund'; typed.dispatchEvent(new Event('input', {bubbles: true}))",
+    ),
+}
+"""Pictures only: states that hold nothing, and what a script leads to from a page."""
 REPORTS = {
     "a run": (NEWEST, None),
     "two runs": (NEWEST, "fourth"),
@@ -88,10 +100,14 @@ TWICE = {"two runs", "report of a benchmark"}
 async def filled(folder: Path) -> None:
     """The store `evals.db` in that folder."""
     async with opened(config_in(folder)) as engine:
-        await _history(engine)
-        await _waiting(engine)
-        await save(engine, benchmark(IDLE, "case0", name="Never tried"))
-        await audit(engine, BENCHMARK)
+        await _ordinary(engine)
+
+
+async def _ordinary(engine: Engine) -> None:
+    await _history(engine)
+    await _waiting(engine)
+    await save(engine, benchmark(IDLE, "case0", name="Never tried"))
+    await audit(engine, BENCHMARK)
 
 
 async def _history(engine: Engine) -> None:
@@ -141,7 +157,27 @@ async def _waiting(engine: Engine) -> None:
     await bench(engine, LIVE, key=LIVE)
 
 
+async def _team(folder: Path) -> None:
+    """The gallery's store, and the people who look at it together."""
+    async with opened(config_in(folder)) as engine:
+        await _ordinary(engine)
+        await people.added(engine)
+
+
 if __name__ == "__main__":
     from tests.browser import pictures, showcase
 
-    pictures.taken(sys.argv[1:], {"gallery": (filled, PAGES), "showcase": (showcase.filled, showcase.PAGES)})
+    pictures.taken(
+        sys.argv[1:],
+        {
+            "gallery": pictures.Exhibition(filled, PAGES | EMPTY, ACTS),
+            "showcase": pictures.Exhibition(showcase.filled, showcase.PAGES, showcase.ACTS),
+            "team": pictures.Exhibition(
+                _team,
+                {"signed in overview": "/", "signed in queue": "/judge"},
+                {},
+                people.TOKENS["anna"],
+                {"sign in": "/sign-in"},
+            ),
+        },
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import quote
 
 from pydantic import JsonValue
 
@@ -15,6 +16,7 @@ from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_pro
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
+from tests.browser import people
 from tests.shared.engine.ab_workshop import Words
 from tests.shared.engine.drawn_models import Drawn, Scripted
 from tests.shared.world.shown import run_in_world
@@ -45,7 +47,19 @@ PAGES = {
     "branches": "/ab?id=job26",
     "case in a world": "/case?run=job27&at=0.1",
     "trajectory in a world": "/trajectory?run=job27&at=0.1",
+    "production": "/production",
+    "judges": f"/agreement?id={quote(people.LABELLED, safe='')}",
+    "case with notes": "/case?run=job28&at=2.1",
+    "user played by a person": f"/judge?run={quote(people.TALKS, safe='')}",
+    "people who judge": f"/assign?run={quote(people.TALKS, safe='')}",
 }
+ACTS = {
+    "draft made": (
+        PAGES["case with notes"],
+        "document.querySelector('form[action=\"/promote\"]').submit()",
+    ),
+}
+"""Pictures only: what a script leads to from a page."""
 
 
 async def filled(folder: Path) -> None:
@@ -55,6 +69,7 @@ async def filled(folder: Path) -> None:
         await agents(engine)
         await one_kind_each(engine)
         await run_in_world(engine, folder)
+        await people.added(engine)
 
 
 async def cliff(engine: Engine) -> None:

@@ -161,6 +161,10 @@ def test_what_was_begun_is_there_after_a_reload_and_undo_takes_it_back(at: Tab, 
     at.ask_page("document.querySelector('[data-undo]').focus()")
     at.press("Enter")
     assert at.ask_page("document.querySelector('textarea').value") == ""
+    at.ask_page("document.querySelector('[type=password]').focus()")
+    at.type("person-of-mine")
+    at.press("Tab")
+    assert "person-of-mine" not in cast("str", at.ask_page("JSON.stringify(sessionStorage)"))
 
 
 def test_ctrl_k_goes_to_what_is_called_so(at: Tab, shown: dict[str, str]) -> None:

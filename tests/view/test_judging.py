@@ -53,6 +53,7 @@ async def test_what_is_handed_in_is_kept_under_the_name_that_was_given_and_the_n
         signed_in = {**judgment(run_id, other), "personToken": ""}  # the browser keeps the token
         last = await client.post("/judge", data=signed_in)
         assert "That was the last one" in (await client.get(last.headers["location"])).text
+        assert "Änna (a person)" in (await client.get("/case", params={"run": job.id, "at": "0.1"})).text
     assert (await get_job(engine, job.id)).state == "completed"
     made = await judgments(engine, f"{job.id}:1.1")
     assert {(one.score, one.rationale, one.judged_by, one.judged_by_type) for one in made.values()} == {

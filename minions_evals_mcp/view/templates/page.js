@@ -312,7 +312,7 @@
   if (!form) return;
   const name = `draft:${form.dataset.draft}`;
   const undo = form.querySelector("[data-undo]");
-  const fields = all("input:not([type=hidden]), textarea", form);
+  const fields = all("input:not([type=hidden], [type=password], [hidden]), textarea", form); // a token is kept nowhere
   const value = (field) => (field.type === "radio" ? field.checked : field.value);
   const written = () => JSON.stringify(fields.map(value));
   const fill = (text) => JSON.parse(text).forEach((one, at) => {
@@ -325,12 +325,13 @@
   if (kept) fill(kept);
   if (kept && kept !== last) before.push(last);
   last = written();
-  undo.disabled = !before.length;
+  const offer = () => { if (undo) undo.disabled = !before.length; };
+  offer();
   const noted = () => {
     if (written() === last) return;
     before.push(last);
     last = written();
-    undo.disabled = false;
+    offer();
     sessionStorage.setItem(name, last);
   };
   const undone = () => {
@@ -338,11 +339,11 @@
     last = before.pop();
     fill(last);
     sessionStorage.setItem(name, last);
-    undo.disabled = !before.length;
+    offer();
   };
   form.addEventListener("change", noted);
   form.addEventListener("input", () => sessionStorage.setItem(name, written()));
-  undo.addEventListener("click", undone);
+  undo?.addEventListener("click", undone);
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault(); // else a browser hands it in once more, in a new tab

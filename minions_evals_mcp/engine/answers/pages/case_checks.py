@@ -75,7 +75,8 @@ def _of_judgment(
 
 def _by(judged: CriterionScore) -> str:
     kind = {"llm": "a model", "human": "a person"}.get(judged.judged_by_type, "")
-    return f"{judged.judged_by} ({kind}, confidence {judged.confidence:.2g})" if kind else ""
+    sure = "" if judged.confidence is None else f", confidence {judged.confidence:.2g}"
+    return f"{judged.judged_by} ({kind}{sure})" if kind else ""
 
 
 def _kept(kept: Sequence[Json], assertions: Sequence[Assertion]) -> Iterator[CheckRow]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 
 from pydantic import JsonValue
 
@@ -20,6 +20,8 @@ from minions_evals_mcp.scoring.failures.log.units import is_converted
 from minions_evals_mcp.scoring.failures.material import ValueMaterial, read
 from minions_evals_mcp.scoring.failures.texts import cut, leaves
 
+Heard = Callable[[], ValueMaterial | None]
+"""Reads what was heard before a step, once and only if an argument needs it; None where there is too much."""
 ONLY, LABELLED, NEAREST, SAME_KEY = 0.8, 0.75, 0.65, 0.85
 ALIKE, SAME_NAME = 0.6, 0.8
 """How alike two values are that may be meant for each other (0 to 1), and two names of which one is a slip."""
@@ -78,16 +80,13 @@ _ROLES = (
 def wrong_arguments(log: Log) -> Iterator[Finding]:
     """Arguments that differ from what the input and the earlier results say."""
     for place, step in enumerate(log.steps):
-        heard: ValueMaterial | None = None
-        has_heard = False
+        heard = cache(partial(log.heard_before, place))
         for count, (name, leaf) in enumerate(leaves(step.arguments)):
             if count >= MOST_ARGUMENTS:
                 break
             kind = kind_of(leaf)
             if kind in (None, "word"):
                 continue
-            if kind in {"number", "day", "time"} and not has_heard:
-                heard, has_heard = log.heard_before(place), True
             finding = _checked(log, place, name, leaf, heard)
             if finding is not None:
                 yield finding
@@ -158,7 +157,7 @@ def _follows(text: str, preposition: str, value: str) -> bool:
     return re.search(rf"\b{preposition} (?:\w+ ){{0,2}}{re.escape(value)}(?!\w)", text) is not None
 
 
-def _checked(log: Log, place: int, name: str, leaf: JsonValue, heard: ValueMaterial | None) -> Finding | None:
+def _checked(log: Log, place: int, name: str, leaf: JsonValue, heard: Heard) -> Finding | None:
     """Returns what is wrong with one argument."""
     kind = kind_of(leaf)
     text = str(leaf).strip()
@@ -179,24 +178,28 @@ def _is_round_choice(leaf: JsonValue) -> bool:
     return isinstance(leaf, int | float) and leaf in (0, 1, -1)
 
 
-def _is_known(log: Log, place: int, text: str, kind: Kind, heard: ValueMaterial | None) -> bool:
+def _is_known(log: Log, place: int, text: str, kind: Kind, heard: Heard) -> bool:
     """Returns whether the value stands in the input or in a result before the step, in any spelling."""
     folded_text = folded(text)
     if log.first_places.whole_before(folded_text, place):
         return True
-    if heard is None and kind in {"number", "day", "time"}:
-        return True
-    if kind == "number" and heard is not None:
-        stated = all(heard.numbers.gives(quantity) for quantity in read(text).quantities)
-        return stated or is_converted(float(text.replace(",", ".")), log.converted_before(place))
-    if kind == "day" and heard is not None:
-        relative = _RELATIVE.search(log.asked_text) is not None or any(day in log.asked_text for day in WEEKDAYS)
-        return relative or all(heard.has_day(day) for day in read(text).days)
-    if kind == "time" and heard is not None:
-        return all(heard.has_time(clock) for clock in read(text).clocks)
+    if kind in {"number", "day", "time"}:
+        said = heard()
+        return said is None or _is_said(log, place, text, kind, said)
     if kind == "code":
         return log.bare_said.part_before(re.sub(r"\W", "", folded_text), place)
     return kind == "name" and _is_named(log, place, folded_text)
+
+
+def _is_said(log: Log, place: int, text: str, kind: Kind, said: ValueMaterial) -> bool:
+    """Returns whether the number, day or time is among what was said, or follows from it."""
+    if kind == "number":
+        stated = all(said.numbers.gives(quantity) for quantity in read(text).quantities)
+        return stated or is_converted(float(text.replace(",", ".")), log.converted_before(place))
+    if kind == "day":
+        relative = _RELATIVE.search(log.asked_text) is not None or any(day in log.asked_text for day in WEEKDAYS)
+        return relative or all(said.has_day(day) for day in read(text).days)
+    return all(said.has_time(clock) for clock in read(text).clocks)
 
 
 def _is_named(log: Log, place: int, name: str) -> bool:
