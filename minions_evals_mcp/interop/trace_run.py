@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.step_spans import span_steps
 from minions_evals_mcp.domain.tagged_values import listed_values, obj, without_none
 from minions_evals_mcp.domain.values import MAX_ID, from_millis, iso
 from minions_evals_mcp.interop.spans import ENVIRONMENT, Span
+from minions_evals_mcp.sessions.conversation import finite
 
 VERSION = "minions.prompt_version_ref"
 """The one attribute of ours: under which prompt version the agent ran."""
@@ -51,7 +52,7 @@ def agent_run(root: Span, steps: list[Span], kind: Kind) -> Json:
     }
     run: Json = without_none(fields)
     tags: Json = {"tags": [*found]} if (found := _tags((root, *steps))) else {}
-    return {"id": f"{trace_prefix(root.trace_id)}{_id(root.id)}", "type": "agent-run", **tags, "fields": run}
+    return {"id": f"{trace_prefix(root.trace_id)}{_id(root.id)}", "type": "agent-run", **tags, "fields": finite(run)}
 
 
 def _models(spans: Sequence[Span]) -> Json | None:

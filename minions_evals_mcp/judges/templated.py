@@ -33,8 +33,19 @@ from minions_evals_mcp.judges.verdict_reading import Flaw, verdict_in, without_t
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 
 T = TypeVar("T")
-_YES = re.compile(r"true|yes|pass|y", re.IGNORECASE)
-_LETTER = re.compile(r"(?<![^\W_])\(?([a-eA-E])\)\s*(.*)", re.DOTALL)
+_SAYS = {
+    **dict.fromkeys(("true", "yes", "pass", "passed", "y", "1"), True),
+    **dict.fromkeys(("false", "no", "fail", "failed", "n", "0"), False),
+}
+_SHARE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:(%)|/\s*(\d+(?:\.\d+)?))\s*")
+_OPENS = re.compile(r"\W*([a-eA-E])\)\s*(.*)", re.DOTALL)
+_DECLARED = re.compile(
+    r"\b(?i:answer|category|choice|option|verdict)\b\W*(?:(?:is|would be|must be)\b)?\W*\b([A-E])"
+    r"(?=[\s*\"]*(?:[).:;,\n]|$|(?:because|since|as)\b))"
+)
+_BRACKETED = re.compile(r"(?<![^\W_])\(?([a-eA-E])\)")
+_YES_OR_NO = re.compile(r"\b(Y|YES|Yes|N|NO|No)\W*\Z")
+_ALONE = re.compile(r"\W*([A-E])\W*")
 _NUMBER = re.compile(r"\d+", re.ASCII)
 SILENT = "the judge gave no reason"
 
@@ -86,18 +97,28 @@ def _rubric(reply: Json) -> Grade | Flaw:
     verdict, score = reply.get("pass"), reply.get("score")
     if verdict is None and score is None:
         return Flaw("it has neither pass nor score")
-    passed = verdict if isinstance(verdict, bool) else verdict is None or bool(_YES.fullmatch(str(verdict)))
+    passed = True if verdict is None else _SAYS.get(str(verdict).strip().lower())
+    if passed is None:
+        return Flaw(f"pass is {str(verdict)[:20]!r}, neither true nor false")
     share = float(passed) if score is None else _share(score)
     return share if isinstance(share, Flaw) else rubric_grade(passed=passed, score=share, reason=_reason(reply))
 
 
 def facts_reply(text: str) -> Grade | Flaw:
-    """The category in {category, reason}, else the first letter before a bracket: `(B) …`."""
+    """The category in {category, reason}, else the letter that the text opens with, declares, or names alone: `(B) …`."""
     verdict = verdict_in(text, _facts, lambda grade: grade.reason[: len("category A")])
     if not isinstance(verdict, Flaw) or "category" in text:
         return verdict
-    letter = _LETTER.search(without_thoughts(text))
-    return _of_category(letter[1], letter[2].strip() or SILENT) if letter else Flaw("it has no category")
+    answer = without_thoughts(text).strip()
+    opening, alone = _OPENS.match(answer), _ALONE.fullmatch(answer)
+    declared = _DECLARED.findall(answer)
+    first = opening or alone
+    for named in ([*first.groups()[:1], *declared] if first else declared, _BRACKETED.findall(answer)):
+        if len({letter.upper() for letter in named}) > 1:
+            return Flaw("it names several categories")
+        if named:
+            return _of_category(named[0], (opening[2].strip() if opening else answer) or SILENT)
+    return Flaw("it has no category")
 
 
 def _facts(reply: Json) -> Grade | Flaw:
@@ -107,6 +128,8 @@ def _facts(reply: Json) -> Grade | Flaw:
 
 def _of_category(letter: str, reason: str) -> Grade | Flaw:
     category = letter.strip().upper()
+    if labelled := re.match(r"\(?([A-E])[).:]", category):
+        category = labelled[1]
     if category not in {"A", "B", "C", "D", "E"}:
         return Flaw(f"the category {category[:20]} is not one of A to E")
     agrees = category != "D"
@@ -116,9 +139,10 @@ def _of_category(letter: str, reason: str) -> Grade | Flaw:
 def closed_reply(text: str) -> Grade | Flaw:
     """Returns whether the reply ends with Y or with N."""
     answer = without_thoughts(text).strip()
-    if not answer.endswith(("Y", "N")):
+    last = _YES_OR_NO.search(answer)
+    if last is None:
         return Flaw("it ends with neither Y nor N")
-    met = answer.endswith("Y")
+    met = last[1].startswith("Y")
     return Grade(met, float(met), f"the criterion is {'' if met else 'not '}met: {answer}")
 
 
@@ -138,6 +162,9 @@ def choice_reply(text: str, *, outputs: int) -> ModelChoice | Flaw:
 
 
 def _share(score: JsonValue) -> float | Flaw:
+    if isinstance(score, str) and (written := _SHARE.fullmatch(score)):
+        whole = 100.0 if written[2] else float(written[3])
+        score = float(written[1]) / whole if whole else math.nan
     try:
         share = float(score) if isinstance(score, int | float | str) else math.nan
     except ValueError:

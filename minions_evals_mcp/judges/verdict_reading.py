@@ -28,6 +28,8 @@ _THOUGHT_END = re.compile(rf"\A.*(?:{_CLOSE}|<\|channel\|>final<\|message\|>)", 
 _THOUGHT_START = re.compile(_OPEN, re.IGNORECASE)
 _MEMBER = re.compile(r"""\{\s*(?:"|'|[A-Za-z_]\w*\s*:|\})""")
 _BRACE = re.compile(r"[{}]")
+_COMMENT = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+_TYPESET = str.maketrans("\u201c\u201d\u201e", '"""')
 _NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
 REASONS = ("reason", "rationale", "reasoning", "explanation")
 """Names under which models give their reason; the form's own comes first."""
@@ -72,12 +74,18 @@ def verdict_in(text: str, read: Callable[[Json], T | Flaw], same: Callable[[T], 
 
 def _read_within(found: Json, read: Callable[[Json], T | Flaw]) -> T | Flaw:
     """The verdict of an object, or of the only object in it: `{"answer": {...}}`, a tool call's input."""
-    verdict = read(found)
+    verdict = read(_in_any_case(found))
     inner = [value for value in found.values() if isinstance(value, dict)]
     if not isinstance(verdict, Flaw) or len(inner) != 1:
         return verdict
-    wrapped = read(inner[0])
+    wrapped = read(_in_any_case(inner[0]))
     return verdict if isinstance(wrapped, Flaw) else wrapped
+
+
+def _in_any_case(found: Json) -> Json:
+    """The object with its keys in lower case, too: a `"Pass"` that is not found would be none."""
+    small = {name.lower(): value for name, value in found.items()}
+    return {**small, **found} if len(small) == len(found) else found
 
 
 def reply_objects(text: str) -> list[Json] | Flaw:
@@ -118,6 +126,8 @@ def _embedded(text: str) -> list[Json] | Flaw:
         return Flaw(str(error))
     except (ValueError, RecursionError):
         return Flaw("its JSON is broken")
+    if not objects and (straight := text.translate(_TYPESET)) != text:
+        return _embedded(straight)
     return objects or Flaw("it has no JSON object")
 
 
@@ -153,7 +163,7 @@ def _loose_object(text: str, start: int) -> tuple[Json, int]:
         depth += 1 if brace[0] == "{" else -1
         if depth == 0:
             written = text[start : brace.end()]
-            found = read_yaml(written, bare_keys=False)
+            found = read_yaml(_uncommented(written), bare_keys=False)
             if not isinstance(found, dict):
                 raise ValueError("no object")
             for name in found:
@@ -161,6 +171,11 @@ def _loose_object(text: str, start: int) -> tuple[Json, int]:
                     raise DuplicateKeyError(f"it has {name[:20]!r} twice")
             return found, brace.end()
     raise ValueError("a brace is not closed")
+
+
+def _uncommented(written: str) -> str:
+    """The object without the comments of JavaScript; what stands in quotes holds none."""
+    return _COMMENT.sub(lambda match: match[1] or "", written) if "/" in written else written
 
 
 def in_form(form: TypeAdapter[T], reply: Json, properties: Json) -> T | Flaw:

@@ -31,6 +31,8 @@ SENT_BACK = {
     '{"reason":"r"}', '{"pass":true,"score":7,"reason":"r"}', '{"pass":true,"score":[0.5]}', "The vaccine (fda) is",
 }  # fmt: skip
 """No verdict can be read here; promptfoo passes all of them."""
+MEANT = {'{"pass":1,"reason":"r"}': (True, 1.0), '{"pass":"y ","score":0.9,"reason":"r"}': (True, 0.9)}
+"""What says that it passes, and fails in promptfoo."""
 NULL_SCORE = '{"pass":true,"score":null,"reason":"r"}'
 MESSAGES = json.dumps(
     [{"role": "system", "content": "Rate by {{rubric}}"}, {"role": "user", "content": "<{{ output }}>"}]
@@ -65,18 +67,14 @@ def test_a_reply_is_read_as_promptfoo_reads_it_and_one_that_says_nothing_is_no_v
     if reply == '{"a":1} {"pass":false}':
         assert (found.passed, found.score) == (False, 0.0), "promptfoo reads the first object alone"
         return
-    assert (found.passed, found.score) == (row["pass"], 1.0 if reply == NULL_SCORE else row["score"])
+    expected = MEANT.get(reply, (row["pass"], 1.0 if reply == NULL_SCORE else row["score"]))
+    assert (found.passed, found.score) == expected
 
 
 def test_a_choice_is_counted_from_0_and_must_be_there() -> None:
     assert choice_reply("Text 1, not 0", outputs=2) == ModelChoice(1, "Text 1, not 0")
     assert choice_reply("2", outputs=2) == Flaw("there is no output 2, counted from 0")
     assert choice_reply("the first", outputs=2) == Flaw("it has no number")
-
-
-def test_a_criterion_is_met_where_the_reply_ends_with_y() -> None:
-    said = [closed_reply(reply) for reply in ("It names Oslo.\n\nY\n", "N", "YN", "Yes")]
-    assert [one.passed if isinstance(one, Grade) else None for one in said] == [True, False, False, None]
 
 
 def test_a_reply_that_says_something_twice_is_sent_back() -> None:
@@ -158,3 +156,57 @@ async def test_a_factuality_is_asked_with_its_own_names() -> None:
     assert isinstance(verdict, Verdict)
     assert grade_of(verdict)[:3] == (False, 0.0, "category D: differs")
     assert asked["messages"] == [{"role": "user", "content": f"{TEXT} / x"}]
+
+
+WRITTEN = (
+    '{{"pass": {yes}, "score": 0.75 // mostly accurate\n, "reason": "see http://x.y"}}',
+    '{{"Pass": {yes}, "Score": "75%", "Reason": "r"}}',
+    '{{"pass": {yes}, "score": "3/4", /* of 4 */ "reason": "r"}}',
+    "{{\u201cpass\u201d: {yes}, \u201cscore\u201d: 0.75, \u201creason\u201d: \u201cr\u201d}}",
+    "```json\n{{'PASS': {yes}, 'score': 0.75, 'reason': 'it is fine'}}\n```",
+)
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+@pytest.mark.parametrize(
+    ("yes", "passed"), [("true", True), ("True", True), ("1", True), ('"No"', False), ("0", False)]
+)
+def test_a_verdict_that_is_written_otherwise_is_read_as_it_is_meant(form: str, yes: str, *, passed: bool) -> None:
+    grade = rubric_reply(form.format(yes=yes))
+    assert not isinstance(grade, Flaw), grade
+    assert (grade.passed, grade.score) == (passed, 0.75)
+
+
+def test_a_pass_that_is_neither_yes_nor_no_is_no_verdict() -> None:
+    assert rubric_reply('{"pass": "partly", "score": 0.5}') == Flaw("pass is 'partly', neither true nor false")
+
+
+CATEGORIES = {
+    "(D) They disagree, unlike (A).": "D", "d) no": "D", "D": "D", "**Category: D**": "D", "The answer is D.": "D",
+    "After weighing (A) and (B), the answer is (D).": "D", "I find that (d) fits.": "D", '{"category": "D) disagree"}': "D",
+    "(A) looks right at first, but the answer is (D).": None, "Both (A) and (B) fit.": None, "The answer is a superset.": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "letter"), CATEGORIES.items())
+def test_a_category_is_the_one_that_the_reply_declares(reply: str, letter: str | None) -> None:
+    """The first letter in brackets was taken, also where it was only weighed."""
+    found = facts_reply(reply)
+    assert (None if isinstance(found, Flaw) else found.reason[: len("category D")]) == (letter and f"category {letter}")
+
+
+CLOSED = {
+    "It is kind. Y": True,
+    "It is kind.\n**Y**.": True,
+    "No": False,
+    "N": False,
+    "It is not JSON": None,
+    "A POLICY": None,
+}
+
+
+@pytest.mark.parametrize(("reply", "met"), CLOSED.items())
+def test_a_closed_question_is_answered_by_the_last_word(reply: str, *, met: bool | None) -> None:
+    """The last letter of a word is no answer: "JSON" is no N."""
+    found = closed_reply(reply)
+    assert (None if isinstance(found, Flaw) else found.passed) == met

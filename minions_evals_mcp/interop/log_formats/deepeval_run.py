@@ -119,7 +119,7 @@ def _produced(fields: Json, turns: list[Json], where: str) -> Produced:
 def _call(call: Json) -> Json:
     """The call in our words; what else it says stays beside."""
     known = {
-        "tool": call.get("name"),
+        "tool": call.get("name") or "tool",
         "arguments": obj(call.get("inputParameters", call.get("input_parameters"))),
         "result": call.get("output"),
     }

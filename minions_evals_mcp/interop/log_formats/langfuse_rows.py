@@ -178,10 +178,10 @@ def _duration(step: Json) -> float | None:
 
 
 def _score(row: Json) -> ForeignScore:
-    value = (
-        row.get("stringValue")
-        if row.get("dataType") == "CATEGORICAL" and row.get("stringValue") is not None
-        else row.get("value")
+    written = row.get("stringValue")  # of words (categorical, text) the number is an index, or always 0
+    in_words = written is not None and (
+        row.get("value") is None or row.get("dataType") not in {None, "NUMERIC", "BOOLEAN"}
     )
+    value = written if in_words else row.get("value")
     about = {"explanation": row.get("comment"), **without(row, "name", "value", "stringValue", "comment", "traceId")}
     return ForeignScore(str(row.get("name")), value, without(about))

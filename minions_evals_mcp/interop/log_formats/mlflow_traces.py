@@ -169,7 +169,7 @@ def _call(span: Json) -> Json:
     )
     call: Json = {
         "tool": span.get("name") or "tool", "arguments": arguments, "result": _attribute(span, "mlflow.spanOutputs"),
-        "error": _error(span), "id": span.get("span_id"), "durationMs": _duration(span),
+        "error": _error(span), "id": ident if isinstance(ident := span.get("span_id"), str) else None, "durationMs": _duration(span),
     }  # fmt: skip
     return without(call)
 

@@ -181,6 +181,7 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
         assertions=_checks(wanted, targets) or _recorded_checks(scores),
         produced=Produced(
             output=_sampled(answer),
+            error=_error(events) if answer is None else None,
             scores=scores,
             started=events[0].get("created_at"),
             completed=events[-1].get("created_at"),
@@ -196,6 +197,13 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
         ),
         where=where,
     )
+
+
+def _error(events: list[Json]) -> str | None:
+    """The error in which a sample without an answer ended, as the run recorded it."""
+    told = [obj(event.get("data")) for event in events if event.get("type") == "error"]
+    named = ": ".join(str(part) for name in ("type", "message") if told and (part := told[-1].get(name)))
+    return named or ("failed" if told else None)
 
 
 def _unread_tokens(usage: Json) -> Json:

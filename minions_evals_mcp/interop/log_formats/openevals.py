@@ -36,7 +36,8 @@ def read(path: Path) -> Iterator[Item]:
 
 def _sample(row: Json, place: int, where: str) -> LogSample:
     messages = [_message(message) for message in objects_under(row, "trajectory", where)]
-    said = [content_text(message.get("content")) for message in messages if message.get("role") == "user"]
+    texts = [content_text(message.get("content")) for message in messages if message.get("role") == "user"]
+    said = [text for text in texts if text.strip()]  # a picture alone cannot be said again
     if not said:
         raise InvalidRecordError("a simulation has messages of a user", field="trajectory", where=where)
     scores = tuple(map(_score, objects_under(row, "evaluator_results", where)))

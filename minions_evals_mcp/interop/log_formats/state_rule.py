@@ -47,12 +47,15 @@ def state_rule(
 
 def _successful(messages: Sequence[JsonValue]) -> Iterator[str]:
     """The calls that change something and did not end in an error, as texts that can be compared."""
-    asked: dict[JsonValue, Json] = {}
+    asked: dict[str, Json] = {}
     for message in map(obj, messages):
         asked.update(
-            {call.get("id"): obj(call.get("function")) for call in map(obj, listed_values(message.get("tool_calls")))}
+            {
+                str(call.get("id")): obj(call.get("function"))
+                for call in map(obj, listed_values(message.get("tool_calls")))
+            }
         )
-        call = asked.pop(message.get("tool_call_id"), None) if message.get("role") == "tool" else None
+        call = asked.pop(str(message.get("tool_call_id")), None) if message.get("role") == "tool" else None
         if call is not None and changes(call.get("name")) and not _is_error(message):
             yield f"{call.get('name')} {_arguments(call.get('arguments'))}"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.log_formats import (
     atif_log,
@@ -34,10 +35,12 @@ from minions_evals_mcp.interop.log_formats import (
 )
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
-from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item
+from minions_evals_mcp.interop.logs.records import answered
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample, Recorded
 from minions_evals_mcp.interop.logs.whole_documents import is_yaml, whole_document
 from minions_evals_mcp.interop.parsing import ROOTS
 from minions_evals_mcp.interop.trajectory import is_trajectory
+from minions_evals_mcp.sessions.conversation import finite
 
 ZIP = b"PK\x03\x04"
 PARQUET = b"PAR1"
@@ -176,11 +179,27 @@ def headed(form: Format, path: Path) -> EvaluationLog:
 
 def opened(form: Format, path: Path) -> tuple[EvaluationLog, Generator[Item]]:
     """The log and what it holds; raises `InvalidRecordError` where the file is none of that format."""
-    items = _held(form.read(path), path)
+    items = _held(_kept(form.read(path)), path)
     log = next(items, None)
     if not isinstance(log, EvaluationLog):
         raise InvalidRecordError(f"this is not {form.title}", where=str(path))
     return log, items
+
+
+def _kept(items: Iterator[Item]) -> Iterator[Item]:
+    """The items as they can be kept: numbers are finite, and a sample that nothing came of says so."""
+    log: EvaluationLog | None = None
+    for item in items:
+        match item:
+            case EvaluationLog():
+                log = item
+                yield item
+            case LogSample() if log is not None:
+                yield answered(log, item)
+            case Recorded():
+                yield replace(item, wire=obj(finite(item.wire)))
+            case _:
+                yield item
 
 
 def _held(items: Iterator[Item], path: Path) -> Generator[Item]:

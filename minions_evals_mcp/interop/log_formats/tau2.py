@@ -77,6 +77,7 @@ def _sample(simulation: Json, tasks: Mapping[str, Json], where: str) -> LogSampl
 def _produced(simulation: Json, criteria: Json) -> Produced:
     messages = [_message(obj(message)) for message in listed_values(simulation.get("messages"))]
     judged, ending = obj(simulation.get("reward_info")), simulation.get("termination_reason")
+    ending = None if ending is None else str(ending)
     reward = number(judged.get("reward"))
     seconds = number(simulation.get("duration"))
     error = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -13,6 +14,7 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.step_shapes import steps_of
 from minions_evals_mcp.domain.values import iso, known_sum, utc
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, LogSample, Produced, Variant
+from minions_evals_mcp.scoring.assertions.kinds.foreign_scorer import FOREIGN_SCORER
 from minions_evals_mcp.sessions.conversation import finite
 
 LONGEST_NAME = 60
@@ -49,7 +51,7 @@ def version(log: EvaluationLog, variant: Variant | None = None) -> Json:
                         "id": log.id,
                         "task": log.task,
                         "subject": subject,
-                        "created": log.created,
+                        "created": finite(log.created),
                         "content": log.content or None,
                     }
                 ),
@@ -75,13 +77,14 @@ def records(log: EvaluationLog, sample: LogSample) -> Iterator[Json]:
 
 def _case(log: EvaluationLog, sample: LogSample) -> Json:
     """The case: of two logs the same one where they ask the same and expect the same."""
-    case_fields: Json = _known({
-        "inputs": finite(sample.inputs),
+    case_fields = _known({
+        "inputs": sample.inputs,
         "expectedOutputs": _expected(sample),
         "assertions": [*_assertions(sample)],
         "threshold": sample.threshold,
         "conversation": sample.conversation,
     })  # fmt: skip
+    case_fields = {key: finite(value) for key, value in case_fields.items()}
     named = sample.id if sample.case is None else sample.case or None
     names = [] if named is None else [slug(str(named), 40)]
     ident = _id("log", slug(log.task, 30), *names, digest(case_fields)[:12] if names else digest(case_fields)[:20])
@@ -128,6 +131,25 @@ def _assertions(sample: LogSample) -> tuple[Json, ...]:
     return ({"type": "contains-any", "value": [*sample.targets]},)
 
 
+def answered(log: EvaluationLog, sample: LogSample) -> LogSample:
+    """The sample; one for which the log holds neither output, calls nor error ended in an error, unless a recorded score judges it."""
+    if sample.produced is None or _judged_there(sample) or not _is_silent(sample, sample.produced):
+        return sample
+    return replace(sample, produced=replace(sample.produced, error=f"{log.format} recorded no output"))
+
+
+def _is_silent(sample: LogSample, produced: Produced) -> bool:
+    held = (produced.error, produced.stop_reason, _outputs(sample, produced))
+    return not any(held) and _steps(produced) is None
+
+
+def _judged_there(sample: LogSample) -> bool:
+    """Whether nothing but what the other tool recorded judges the sample."""
+    deciding = [assertion for assertion in sample.assertions if assertion.get("weight") != 0]
+    recorded = [assertion for assertion in deciding if assertion.get("type") == FOREIGN_SCORER]
+    return bool(recorded and recorded == deciding and sample.produced and sample.produced.scores)
+
+
 def _agent_run(log: EvaluationLog, sample: LogSample, produced: Produced, case_id: str) -> Json:
     started, completed = moment(produced.started), moment(produced.completed)
     about: Json = {
@@ -149,7 +171,7 @@ def _agent_run(log: EvaluationLog, sample: LogSample, produced: Produced, case_i
         "triggeredAt": started,
         "completedAt": completed,
         "inputs": finite(sample.inputs),
-        "outputs": _outputs(sample, produced),
+        "outputs": {"output": None} if _is_silent(sample, produced) else _outputs(sample, produced),
         "tokensUsed": known_sum((produced.input_tokens, produced.output_tokens)),
         "cost": produced.cost,
         "status": "success" if produced.error is None else "failed",

@@ -200,6 +200,24 @@ def test_langfuse_rows_of_one_trace_are_put_together_with_their_scores(tmp_path:
     assert [(one["name"], one["value"], one["explanation"]) for one in foreign(run)] == [("tone", 0.5, "ok")]
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "words", "kept"),
+    [
+        ("TEXT", 0, "well put", "well put"), ("CATEGORICAL", 2, "polite", "polite"), ("BOOLEAN", 1, "True", 1),
+        ("NUMERIC", 0.5, None, 0.5), ("NUMERIC", None, "n/a", "n/a"), (None, 0.5, "half", 0.5), ("LATER", 0, "so", "so"),
+    ],
+)  # fmt: skip
+def test_a_score_of_langfuse_in_words_is_kept_in_words(
+    tmp_path: Path, kind: str | None, value: float | None, words: str | None, kept: object
+) -> None:
+    """Beside a text Langfuse writes the number 0, beside a category its index."""
+    score = {"name": "s", "traceId": "t", "dataType": kind, "value": value, "stringValue": words}
+    trace = {"id": "t", "input": "q", "output": "a", "scores": [score], "observations": []}
+    [sample] = samples(written(tmp_path / "traces.json", [trace]), "langfuse")
+    assert sample.produced is not None
+    assert [held.value for held in sample.produced.scores] == [kept]
+
+
 def test_langfuse_traces_with_all_inside_and_items_of_data_sets_are_read(tmp_path: Path) -> None:
     trace: Json = {
         "id": "t1",
