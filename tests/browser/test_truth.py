@@ -162,7 +162,6 @@ def test_the_outline_marks_the_step_of_the_address_also_where_it_is_folded_away(
         ("sealed benchmark", "Sealed: its cases and the results of its runs are hidden. 7 runs ended so far."),
         ("compared benchmark", "No benchmark run yet: 1 comparison ended."),
         ("branches benchmark", "No benchmark run yet: 1 A/B test ended."),
-        ("branches", "No winner by quality: all 8 cases tie."),
     ],
 )
 def test_a_benchmark_that_only_one_kind_of_run_has_used_says_so(
@@ -175,6 +174,12 @@ def test_a_benchmark_that_only_one_kind_of_run_has_used_says_so(
     assert "no finished run yet" not in text_of(at, "main")
     assert "no run yet" not in text_of(at, "main")
     assert sentence in text_of(at, "tbody")
+
+
+def test_branches_that_tie_have_no_winner(at: Tab, showing: dict[str, str]) -> None:
+    at.go(showing["branches"])
+    assert "No winner by quality: all 8 cases tie." in text_of(at, ".answer")
+    assert "wins by" not in text_of(at, "main")
 
 
 def test_the_theme_that_a_reader_chooses_stays(at: Tab, showing: dict[str, str]) -> None:
