@@ -1,4 +1,4 @@
-"""Rows of a user's own data, one after the other: CSV, TSV, JSON lines, Parquet. The file is never held whole."""
+"""Rows of a user's own data, one after the other: CSV, TSV, JSON lines, a JSON list, Parquet. The file is never held whole."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from pydantic import TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError, legible
+from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
 from minions_evals_mcp.sandbox.child_environment import child_environment
 
 LINES = (".jsonl", ".ndjson")
+LIST = ".json"
+READ = 4_096
+"""Characters at the beginning of a JSON file in which its list begins."""
 PARQUET = ".parquet"
 SUFFIXES = (*SEPARATORS, *LINES, PARQUET)
 _LABELS = TypeAdapter(dict[str, list[str]])
@@ -45,9 +49,13 @@ def read_rows(path: Path) -> Iterator[TableRow]:
         return _text_rows(path)
     if kind in LINES:
         return _json_rows(path)
+    if kind == LIST:
+        return _listed_rows(path)
     if kind == PARQUET:
         return _parquet_rows(path)
-    raise UnsupportedError(f"{path} is no table.", remedy=f"Rows are read from {', '.join(SUFFIXES)} files.")
+    raise UnsupportedError(
+        f"{path} is not a table.", remedy=f"Rows are read from {', '.join((*SUFFIXES, LIST))} files."
+    )
 
 
 def _text_rows(path: Path) -> Iterator[TableRow]:
@@ -64,6 +72,17 @@ def _json_rows(path: Path) -> Iterator[TableRow]:
             if not isinstance(document, dict):
                 raise InvalidRecordError("a row is a JSON object", where=f"{path}:{number}")
             yield TableRow(f"{path}:{number}", cast("Json", document), is_text=False)
+
+
+def _listed_rows(path: Path) -> Iterator[TableRow]:
+    with legible(path), path.open(encoding="utf-8-sig") as text:
+        is_list = text.read(READ).lstrip()[:1] == "["
+    if not is_list:
+        raise InvalidRecordError("a JSON file of rows is a list of objects", where=str(path))
+    for number, piece in enumerate(json_pieces(path, streamed=frozenset({""})), 1):
+        if not isinstance(piece.value, dict):
+            raise InvalidRecordError("a row is a JSON object", where=f"{path}: row {number}")
+        yield TableRow(f"{path}: row {number}", piece.value, is_text=False)
 
 
 def _parquet_rows(path: Path) -> Iterator[TableRow]:
