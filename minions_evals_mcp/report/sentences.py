@@ -62,7 +62,7 @@ STATE_WORDS: dict[JobState, str] = {
 }
 STATE_SIGNS: dict[JobState, str] = {
     "running": "▶ running",
-    "awaiting-judgments": "◌ waits for judgments",
+    "awaiting-judgments": "◌ waits",
     "stopped": "‖ stopped",
     "completed": "ended",
     "failed": "! failed",

@@ -96,8 +96,8 @@ async def _handed_in(engine: Engine, job: Job, scores: tuple[int, ...], *, by: s
 
 async def _talking(engine: Engine) -> None:
     """A conversation whose user a person plays, in which the agent has answered."""
-    talk = case("talk", name="Refund by phone", conversation=TALK, assertions=[{"type": "contains", "value": "R-7"}])
-    await save(engine, talk, benchmark(TALKS, "talk", name="Calls about refunds"))
+    talk = case("phone", name="Refund by phone", conversation=TALK, assertions=[{"type": "contains", "value": "R-7"}])
+    await save(engine, talk, benchmark(TALKS, "phone", name="Calls about refunds"))
     run = await bench(engine, TALKS, target=TARGET, key=TALKS)
     packet = (await summarize(engine, run.id)).user_packets[0]
     said = AnsweredPacket(digest=packet.digest, message="Good morning. I would like my money back, please.")

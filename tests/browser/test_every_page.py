@@ -52,6 +52,19 @@ UNBROKEN = f"""(() => {{
   return [document.documentElement.scrollWidth - innerWidth,
     ...tables.map((one, at) => one.offsetWidth > room[at] ? `${{one.className}}: ${{room[at]}} to ${{one.offsetWidth}}` : 0)];
 }})()"""
+OVER = """[...document.querySelectorAll("main td, main th")].filter((one) => one.checkVisibility() && !one.matches(".cut"))
+  .flatMap((one) => {
+    const cell = one.getBoundingClientRect(), texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT), over = [];
+    while (texts.nextNode()) {
+      const { data, parentElement: held } = texts.currentNode, range = document.createRange();
+      if (!data.trim() || !held.checkVisibility() || held.closest(".unseen, .clamp, .preview, .told, svg")) continue;
+      range.selectNode(texts.currentNode);
+      const box = range.getBoundingClientRect();
+      if (box.right > cell.right + 1 || box.left < cell.left - 1) over.push(data.slice(0, 60));
+    }
+    return over;
+  })"""
+"""Cells whose content stands over their neighbour's."""
 HEADS = """[...document.querySelectorAll("main table")].filter((one) => one.checkVisibility() && one.offsetHeight > innerHeight)
   .map((one) => {
     const region = one.closest(".scroll");
@@ -92,6 +105,7 @@ def test_a_page_fits_every_screen_in_both_themes_and_axe_the_console_and_the_pol
         at.seen(width=width, height=HEIGHT, dark=True)
         assert violations(at, *DARK_RULES) == [], f"{width}, dark"
         assert len(at.complaints()) == missing, width
+        assert at.ask_page(OVER) == [], f"{width}: a cell's text lies over the next cell"
         if width >= 1440:
             assert at.ask_page(HEADS) == [], "the heads of a table longer than the screen stay in sight"
         found = cast("list[object]", at.ask_page(UNBROKEN))

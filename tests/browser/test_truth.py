@@ -176,6 +176,12 @@ def test_a_benchmark_that_only_one_kind_of_run_has_used_says_so(
     assert sentence in text_of(at, "tbody")
 
 
+def test_branches_that_tie_have_no_winner(at: Tab, showing: dict[str, str]) -> None:
+    at.go(showing["branches"])
+    assert "No winner by quality: all 8 cases tie." in text_of(at, ".answer")
+    assert "wins by" not in text_of(at, "main")
+
+
 def test_the_theme_that_a_reader_chooses_stays(at: Tab, showing: dict[str, str]) -> None:
     at.seen(dark=True)
     at.go(showing["cliff runs"])

@@ -51,6 +51,14 @@ async def test_costs_are_told_by_day_and_by_what_was_run_beside_the_days_before(
             assert (await client.get("/costs?days=7000000")).status_code == 200
 
 
+async def test_of_runs_without_a_known_cost_none_is_stated(engine: Engine) -> None:
+    await ran(engine, "dark", NOW, None, key="k1")
+    async with visitor(engine) as client:
+        shown = (await client.get("/costs")).text
+    assert "No cost is known of the run in 14 days." in shown
+    assert "Day by day" not in shown
+
+
 async def test_a_store_without_runs_has_a_page_of_costs(engine: Engine) -> None:
     async with visitor(engine) as client:
         shown = (await client.get("/costs")).text

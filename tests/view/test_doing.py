@@ -128,6 +128,9 @@ async def test_labels_are_drawn_from_the_page_on_which_judges_agree_or_not(engin
         assert "Licences" in page
         assert "Who gave what" in page
         assert 'class="right num same">20' in page
+        runs = (await client.get("/runs")).text
+        assert "the same outputs, judged again" in runs
+        assert "one side of a comparison" not in runs
 
 
 async def test_a_finished_config_and_versions_stand_side_by_side(engine: Engine) -> None:
@@ -164,7 +167,7 @@ async def test_all_columns_of_a_run_are_its_criteria_and_inputs_too(engine: Engi
         assert 'data-name="output"' not in few
 
 
-async def test_an_agent_s_steps_are_told_in_order_with_the_one_at_fault(engine: Engine) -> None:
+async def test_an_agent_s_steps_are_told_in_order_with_the_one_that_is_suspected(engine: Engine) -> None:
     steps: list[JsonValue] = [
         {"tool": "search", "arguments": {"q": "x"}, "result": {"hits": []}, "durationMs": 20},
         {"tool": "search", "arguments": {"q": "x"}, "result": {"hits": []}, "durationMs": 10},
@@ -177,7 +180,8 @@ async def test_an_agent_s_steps_are_told_in_order_with_the_one_at_fault(engine: 
         page = (await client.get("/case?run=job1&at=0.1")).text
         assert page.count("<h3>Arguments</h3>") == 3
         assert "503 Service Unavailable" in page
-        assert "⚑ at fault" in page
+        assert "⚑ suspected" in page
+        assert "at fault" not in page, "the cause is not known for sure"
         assert "No steps were recorded" not in (await client.get("/trajectory?run=job1&at=0.1")).text
 
 

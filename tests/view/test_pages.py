@@ -78,7 +78,7 @@ async def test_the_overview_shows_benchmarks_what_goes_on_and_what_waits(engine:
         assert "3 outputs wait to be judged" in page
         assert "0 of 3" in page
         assert "100\u202f%" in page
-        assert "waits for judgments" in await text(client, "/running")
+        assert "◌ waits" in await text(client, "/running")
 
 
 async def test_a_benchmark_shows_its_history_its_regression_and_its_runs(engine: Engine) -> None:

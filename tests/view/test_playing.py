@@ -57,6 +57,9 @@ async def test_a_person_plays_to_the_end_and_the_conversation_is_judged(engine: 
     job = await talking(engine)
     assert (job.state, job.reason) == ("awaiting-judgments", "1 conversation waits for the next message of the user")
     async with page(engine, judge="bob") as client:
+        home = (await client.get("/")).text
+        assert "1 conversation waits for the next message of the user" in home
+        assert "to be judged" not in home.split('class="attention"', 1)[1].split("</ul>", 1)[0]
         shown, form = await asked(client)
         for words in ("Get the money back", "in a hurry", "order number: A1", "You begin", "You play as bob"):
             assert words in shown

@@ -9,7 +9,7 @@ from tests.shared.view.visitor import visitor
 from tests.shared.world.shown import run_in_world
 from tests.workshop import Json, answer, bench, benchmark, case, config_in, opened, save
 
-PILL = re.compile(r'<span class="pill(?: bad)?">([^<]*)</span>')
+PILL = re.compile(r'<span class="pill(?: bad| warn)?">([^<]*)</span>')
 STEP = re.compile(r'<article id="step-(\d+)".*?</article>', re.DOTALL)
 
 
@@ -21,7 +21,7 @@ async def test_the_trajectory_shows_what_was_replayed_mocked_faulted_attacked_an
     marks = {found[1]: PILL.findall(found[0]) for found in STEP.finditer(page)}
     assert marks == {
         "1": ["replayed", "attacked"], "2": ["mocked", "attacked"], "3": ["fault: tool error"], "4": ["mocked", "attacked"],
-        "5": ["missed", "⚑ at fault"], "6": ["not a tool of the world"],
+        "5": ["missed", "⚑ suspected"], "6": ["not a tool of the world"],
     }  # fmt: skip
     assert "World: desk/world" in page
     assert "tool-error at call 3 (refund): recovered" in page

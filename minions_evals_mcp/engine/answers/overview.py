@@ -17,7 +17,7 @@ from minions_evals_mcp.stats.attempts import BUDGET
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units, run_pairs
 from minions_evals_mcp.store.queries.drafts import count_drafts
-from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waiting
+from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waiting, count_waiting_users
 from minions_evals_mcp.store.queries.pages import listings, overview
 from minions_evals_mcp.store.queries.pages.benchmark_uses import BenchmarkUses, benchmark_uses
 from minions_evals_mcp.store.queries.pages.overview import ConfigColumn, ListedBenchmark, RunPoint
@@ -114,11 +114,14 @@ class Decided(Value):
 
 
 class Overview(Value):
-    """A page of benchmarks of so many, what waits for a person (outputs, and drafts of cases), and the newest comparisons."""
+    """A page of benchmarks of so many, what waits (outputs, of them conversations for the next message of their user, and drafts of
+    cases), and the newest comparisons.
+    """
 
     rows: tuple[OverviewRow, ...]
     total: int
     waiting: int
+    users: int
     drafts: int
     decided: tuple[Decided, ...]
 
@@ -150,6 +153,7 @@ def _overview(db: Db, *, skip: int, limit: int) -> Overview:
         rows=tuple(_row(db, benchmark, waiting.get(benchmark.id, 0)) for benchmark in listed),
         total=listings.count_of(db, kind="benchmark"),
         waiting=count_waiting(db),
+        users=count_waiting_users(db),
         drafts=count_drafts(db),
         decided=newest_decisions(db, limit=COMPARISONS),
     )

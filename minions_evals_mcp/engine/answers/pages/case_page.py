@@ -27,6 +27,7 @@ from minions_evals_mcp.engine.answers.report_values import ReportedCase
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.scoring.classification.classify import KNOWN_FROM
 from minions_evals_mcp.scoring.failure_causes import blames_answer
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.store import records
@@ -126,6 +127,12 @@ class CasePage:
     """The end of the world that the agent acted on."""
     notes: tuple[OutputNote, ...] = ()
     """What people said of the output, the oldest first."""
+
+    @property
+    def cause_known(self) -> bool:
+        """Whether the rules are sure enough of the cause to state it."""
+        cause = self.case.either_trial.cause
+        return cause is not None and cause.confidence is not None and cause.confidence >= KNOWN_FROM
 
     @property
     def output(self) -> JsonValue:

@@ -60,7 +60,7 @@ def error_of(step: ToolCall) -> str | None:
 
 
 def _finding(quoted: str, place: int, error: str, *, hidden: bool) -> Finding:
-    message = cut(error or "no message")
+    message = cut(error or "no message").rstrip(".")
     if hidden:
         sentence = f"{quoted} gave an error as its result: {message}; the run went on as if nothing were wrong"
         return Finding("error", place, sentence, SWALLOWED)

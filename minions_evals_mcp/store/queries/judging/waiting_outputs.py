@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.talks import USER_ASKED
 
 Place = tuple[str, str]
 """A waiting output: its run and its packet."""
@@ -25,6 +28,15 @@ def count_waiting(db: Db, *, run_id: str | None = None) -> int:
         (run_id, run_id),
     ).fetchone()
     return row[0]
+
+
+def count_waiting_users(db: Db) -> int:
+    """Returns how many of them are conversations that wait for the next message of their user."""
+    return db.execute(
+        "SELECT count(*) FROM unit WHERE packet IS NOT NULL AND outcome = 'awaiting-judgments'"
+        " AND reason IN (SELECT value FROM json_each(?))",
+        (json.dumps([*USER_ASKED.values()]),),
+    ).fetchone()[0]
 
 
 def units_of_waiting(db: Db, *, run_id: str | None = None) -> int:

@@ -22,7 +22,9 @@ _NEWEST = f"SELECT x.seq FROM benchmark_run x WHERE x.benchmark_id = m.id AND {W
 
 @dataclass(frozen=True, slots=True)
 class PageRunLine:
-    """A run, and how many of its units are done: an output that waits to be judged is not."""
+    """A run, and how many of its units are done: an output that waits to be judged is not. `purpose` is `rejudge` for outputs of
+    another run that were judged anew.
+    """
 
     id: str
     kind: str
@@ -50,7 +52,8 @@ _RUN = (
     "SELECT j.id, j.kind, j.subject_id, coalesce(m.title, j.subject_id), j.state, j.reason,"
     " CASE j.state WHEN 'completed' THEN j.total ELSE"
     " (SELECT count(*) FROM unit u WHERE u.job_id = j.id AND u.outcome <> 'awaiting-judgments') END,"
-    " j.total, j.created_at, coalesce(json_extract(j.spec, '$.request.purpose'), ''),"
+    " j.total, j.created_at, iif(json_extract(j.spec, '$.request.rejudgeRunId') IS NULL,"
+    " coalesce(json_extract(j.spec, '$.request.purpose'), ''), 'rejudge'),"
     " coalesce(json_extract(j.spec, '$.request.promptVersionRef'), ''), b.passed_count, b.total_count, b.overall_score,"
     " coalesce(b.is_regression, 0), coalesce(json_extract(j.spec, '$.request.target'), ''),"
     " coalesce(json_extract(j.spec, '$.request.triggeredBy'), ''), coalesce(json_extract(j.spec, '$.judgeModel'), ''),"
