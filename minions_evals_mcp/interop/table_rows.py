@@ -1,4 +1,4 @@
-"""Rows of a user's own data, one after the other: CSV, TSV, JSON lines, a JSON list, Parquet. The file is never held whole."""
+"""Rows of a user's own data, one after the other: CSV, TSV, JSON lines, a JSON list, Parquet. Only a JSON list is held whole."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from typing import IO, cast
 
 from pydantic import TypeAdapter
 
+from minions_evals_mcp.bounded_files import read_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError, legible
-from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
 from minions_evals_mcp.sandbox.child_environment import child_environment
 
 LINES = (".jsonl", ".ndjson")
 LIST = ".json"
-READ = 4_096
-"""Characters at the beginning of a JSON file in which its list begins."""
 PARQUET = ".parquet"
 SUFFIXES = (*SEPARATORS, *LINES, PARQUET)
 _LABELS = TypeAdapter(dict[str, list[str]])
@@ -75,14 +73,16 @@ def _json_rows(path: Path) -> Iterator[TableRow]:
 
 
 def _listed_rows(path: Path) -> Iterator[TableRow]:
-    with legible(path), path.open(encoding="utf-8-sig") as text:
-        is_list = text.read(READ).lstrip()[:1] == "["
-    if not is_list:
+    """The rows of a JSON list, which is read whole, up to the limit of such files."""
+    with legible(path):
+        text = read_text(path)
+    document = parse_json(text.strip(), str(path))
+    if not isinstance(document, list):
         raise InvalidRecordError("a JSON file of rows is a list of objects", where=str(path))
-    for number, piece in enumerate(json_pieces(path, streamed=frozenset({""})), 1):
-        if not isinstance(piece.value, dict):
+    for number, row in enumerate(cast("list[object]", document), 1):
+        if not isinstance(row, dict):
             raise InvalidRecordError("a row is a JSON object", where=f"{path}: row {number}")
-        yield TableRow(f"{path}: row {number}", piece.value, is_text=False)
+        yield TableRow(f"{path}: row {number}", cast("Json", row), is_text=False)
 
 
 def _parquet_rows(path: Path) -> Iterator[TableRow]:

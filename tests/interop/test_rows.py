@@ -131,7 +131,7 @@ def test_a_row_without_an_id_gets_one_of_what_it_says_and_equal_rows_are_numbere
         ("a.json", '{"rows": [{"Q": "x", "A": "1"}]}', None, "a list of objects"),
         ("a.json", '[{"Q": "x", "A": "1"}, 2]', "row 2", "a row is a JSON object"),
         ("a.json", '[{"Q": "x", "A": "1"}, {"Q": NaN, "A": "1"}]', "row 2", "cannot be JSON"),
-        ("a.json", '[{"Q": "x", "A": "1"}', None, "cut off"),
+        ("a.json", '[{"Q": "x", "A": "1"}', 1, "no JSON"),
         ("a.parquet", b"PAR1 nonsense", None, "no Parquet"),
     ],
 )
