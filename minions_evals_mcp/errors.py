@@ -198,7 +198,8 @@ def legible(path: Path) -> Generator[None]:
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror or error}.", remedy="Check the path.") from None
     except UnicodeDecodeError as error:
-        raise InvalidRecordError(f"not UTF-8: {error.reason}", where=str(path)) from None
+        remedy = "Save it as UTF-8 (in Excel: CSV UTF-8)."
+        raise InvalidRecordError(f"not UTF-8: {error.reason}", where=str(path), remedy=remedy) from None
 
 
 @contextmanager

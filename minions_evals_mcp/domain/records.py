@@ -269,15 +269,15 @@ def _json(wire: JsonValue, name: str, *, under: str = "") -> str:
     except RecursionError:
         raise InvalidRecordError("is nested too deeply", record=name) from None
     except ValueError as error:
-        raise InvalidRecordError(f"cannot be JSON: {error}", field=_not_finite(wire, under), record=name) from None
+        raise InvalidRecordError(f"cannot be JSON: {error}", field=not_finite_at(wire, under), record=name) from None
 
 
-def _not_finite(value: JsonValue, path: str = "") -> str:
+def not_finite_at(value: JsonValue, path: str = "") -> str:
     """Returns where the first NaN or infinity stands; empty where there is none."""
     if isinstance(value, float) and not math.isfinite(value):
         return path
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    faults = (_not_finite(member, f"{path}.{key}".removeprefix(".")) for key, member in inner)
+    faults = (not_finite_at(member, f"{path}.{key}".removeprefix(".")) for key, member in inner)
     return next((place for place in faults if place), "")
 
 

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outputs import output_text
-from minions_evals_mcp.domain.records import TYPES, Record, record_from_wire
+from minions_evals_mcp.domain.records import TYPES, Record, not_finite_at, record_from_wire
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.table_rows import TableRow, read_rows
@@ -118,7 +118,12 @@ class RowRecords:
         except BadInputError as error:
             raise _at(error, row.where) from None
         except (ValueError, RecursionError) as error:  # NaN, or nested without end
-            raise InvalidRecordError(f"cannot be JSON: {error}", where=row.where) from None
+            raise InvalidRecordError(
+                f"cannot be JSON: {error}",
+                field=not_finite_at(row.cells),
+                where=row.where,
+                remedy="Write null for a missing value.",
+            ) from None
 
 
 def _at(error: BadInputError, where: str) -> InvalidRecordError:

@@ -1,4 +1,4 @@
-"""Rows of a user's own data, one after the other: CSV, TSV, JSON lines, Parquet. The file is never held whole."""
+"""Rows of a user's own data, one after the other: CSV, TSV, JSON lines, a JSON list, Parquet. Only a JSON list is held whole."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import IO, cast
 
 from pydantic import TypeAdapter
 
+from minions_evals_mcp.bounded_files import read_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError, legible
 from minions_evals_mcp.interop.parsing import parse_json
@@ -20,6 +21,7 @@ from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
 from minions_evals_mcp.sandbox.child_environment import child_environment
 
 LINES = (".jsonl", ".ndjson")
+LIST = ".json"
 PARQUET = ".parquet"
 SUFFIXES = (*SEPARATORS, *LINES, PARQUET)
 _LABELS = TypeAdapter(dict[str, list[str]])
@@ -45,9 +47,13 @@ def read_rows(path: Path) -> Iterator[TableRow]:
         return _text_rows(path)
     if kind in LINES:
         return _json_rows(path)
+    if kind == LIST:
+        return _listed_rows(path)
     if kind == PARQUET:
         return _parquet_rows(path)
-    raise UnsupportedError(f"{path} is no table.", remedy=f"Rows are read from {', '.join(SUFFIXES)} files.")
+    raise UnsupportedError(
+        f"{path} is not a table.", remedy=f"Rows are read from {', '.join((*SUFFIXES, LIST))} files."
+    )
 
 
 def _text_rows(path: Path) -> Iterator[TableRow]:
@@ -64,6 +70,19 @@ def _json_rows(path: Path) -> Iterator[TableRow]:
             if not isinstance(document, dict):
                 raise InvalidRecordError("a row is a JSON object", where=f"{path}:{number}")
             yield TableRow(f"{path}:{number}", cast("Json", document), is_text=False)
+
+
+def _listed_rows(path: Path) -> Iterator[TableRow]:
+    """The rows of a JSON list, which is read whole, up to the limit of such files."""
+    with legible(path):
+        text = read_text(path)
+    document = parse_json(text.strip(), str(path))
+    if not isinstance(document, list):
+        raise InvalidRecordError("a JSON file of rows is a list of objects", where=str(path))
+    for number, row in enumerate(cast("list[object]", document), 1):
+        if not isinstance(row, dict):
+            raise InvalidRecordError("a row is a JSON object", where=f"{path}: row {number}")
+        yield TableRow(f"{path}: row {number}", cast("Json", row), is_text=False)
 
 
 def _parquet_rows(path: Path) -> Iterator[TableRow]:

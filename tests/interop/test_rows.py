@@ -57,6 +57,7 @@ QA = {"inputs.question": "Q", "expectedOutputs.output": "A"}
         ("a.csv", '\ufeffQ,A,n\r\n"Why,\nso?",007,1\r\nHow?,,2\r\n'),
         ("a.TSV", 'Q\tA\tn\n"Why,\nso?"\t007\t1\nHow?\t\t2\n'),
         ("a.jsonl", [{"Q": "Why,\nso?", "A": "007", "n": 1}, {"Q": "How?", "A": None, "n": 2}]),
+        ("a.json", '\ufeff [{"Q": "Why,\\nso?", "A": "007", "n": 1}, {"Q": "How?", "A": null, "n": 2}]\n'),
     ],
 )
 def test_columns_fill_the_fields_that_they_are_mapped_to(tmp_path: Path, name: str, content: str | list[Json]) -> None:
@@ -127,15 +128,21 @@ def test_a_row_without_an_id_gets_one_of_what_it_says_and_equal_rows_are_numbere
         ("a.jsonl", b'{"Q": "x", "A": "1"}\n\n{"Q": \n', 3, "no JSON"),
         ("a.jsonl", b'{"Q": "x", "Q": "1"}\n', 1, "duplicate"),
         ("a.jsonl", b'{"Q": NaN, "A": "1"}\n', 1, "cannot be JSON"),
+        ("a.json", '{"rows": [{"Q": "x", "A": "1"}]}', None, "a list of objects"),
+        ("a.json", '[{"Q": "x", "A": "1"}, 2]', "row 2", "a row is a JSON object"),
+        ("a.json", '[{"Q": "x", "A": "1"}, {"Q": NaN, "A": "1"}]', "row 2", "cannot be JSON"),
+        ("a.json", '[{"Q": "x", "A": "1"}', 1, "no JSON"),
         ("a.parquet", b"PAR1 nonsense", None, "no Parquet"),
     ],
 )
 def test_a_bad_row_is_named_by_file_and_line_with_its_reason(
-    tmp_path: Path, name: str, content: str | bytes, line: int | None, said: str
+    tmp_path: Path, name: str, content: str | bytes, line: int | str | None, said: str
 ) -> None:
     path = written(tmp_path, name, content)
     error = refused(path, columns=QA)
-    assert error.where == (str(path) if line is None else f"{path}:{line}")
+    assert error.where == (
+        str(path) if line is None else f"{path}:{line}" if isinstance(line, int) else f"{path}: {line}"
+    )
     assert said in error.reason
 
 
@@ -187,7 +194,7 @@ def test_a_mapping_onto_what_is_no_field_or_twice_onto_one_is_refused(
 
 
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match="no table"):
+    with pytest.raises(UnsupportedError, match="not a table"):
         read_rows(tmp_path / "a.xlsx")
     with pytest.raises(BadInputError, match="cannot be read"):
         list(read_rows(tmp_path / "none.csv"))

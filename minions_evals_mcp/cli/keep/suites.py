@@ -78,7 +78,7 @@ async def import_(
         extension.
         Suite files: `records: [{id, type, fields}, …]` as YAML or JSON, or one record a line (.jsonl).
         Logs and data sets of other tools (docs/reference/log-formats.md). The format is detected from the content.
-        With --as, rows: .csv, .tsv, .jsonl, .parquet.
+        With --as, rows: .csv, .tsv, .jsonl, .json (a list), .parquet.
     as_
         Each row becomes one of these. A row without an id gets one computed from its content.
     map
