@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.values import first_named, iso
+from minions_evals_mcp.presentation.typeset import p_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,10 +61,21 @@ def compared_words(reading: PairReading) -> str:
     return f"it {'' if verdict in {'improved', 'regressed'} else 'is '}{verdict}:{figures}"
 
 
+def run_before_words(reading: PairReading, *, said: str = "") -> str:
+    """The sentence that compares with the run before, without a full stop; a verdict that was `said` just before is not repeated."""
+    verdict, _, figures = pair_words(reading).partition(":")
+    is_said = verdict == said.partition(" ")[0]
+    return (
+        f"Compared with the run before:{figures}"
+        if is_said
+        else f"Compared with the run before, {compared_words(reading)}"
+    )
+
+
 def _figures(reading: PairReading) -> str:
     low, high = reading.interval or (0.0, 0.0)
     return (
-        f"{reading.delta or 0.0:+.3f} (95 % CI {low:+.3f} to {high:+.3f}, p = {reading.p_value or 0.0:.2g},"
+        f"{reading.delta or 0.0:+.3f} (95 % CI {low:+.3f} to {high:+.3f}, {p_words(reading.p_value or 0.0)},"
         f" {_cases(reading.cases)}: {reading.better} better, {reading.worse} worse)"
     )
 
@@ -81,8 +93,8 @@ def level_words(start: LevelStart) -> str:
     """The last change of level: how far, when, and at which run; without a full stop."""
     assert start.delta is not None
     assert start.score_before is not None
-    since = "1 run" if start.runs == 1 else f"{start.runs} runs"
-    return f"the level {_moved(start.delta)} on {iso(start.at)[:10]} ({start.score_before:.3f} → {start.score:.3f}, {since} since)"
+    over = "1 run" if start.runs == 1 else f"{start.runs} runs"
+    return f"the level {_moved(start.delta)} on {iso(start.at)[:10]} ({start.score_before:.3f} → {start.score:.3f}, {over} on this level)"
 
 
 def _moved(delta: float) -> str:

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Interval, PromptComparison
 from minions_evals_mcp.domain.values import first_named, minute
+from minions_evals_mcp.presentation.typeset import p_words
 from minions_evals_mcp.presentation.verdict_words import (
     LOOKS,
     SIGNS,
@@ -68,6 +69,8 @@ STATE_SIGNS: dict[JobState, str] = {
     "failed": "! failed",
     "cancelled": "– cancelled",
 }
+OUTCOME_WORDS = {"awaiting-judgments": "waits for an answer", "timed-out": "timed out"}
+"""What became of an output that has no verdict, where its name does not say it."""
 KIND_OF_RUN: dict[JobKind, str] = {
     "test-case": "one test case",
     "benchmark": "benchmark",
@@ -216,11 +219,13 @@ def regression_heading(regression: Json) -> str:
 
 
 def run_chips(summary: RunSummary, threshold: float | None) -> list[tuple[str, str]]:
-    """What was found of a concluded run, each in a few words with its colour: the verdict, the fall, the threshold."""
+    """What was found of a concluded run, each in a few words with its colour: the verdict where `run_verdict` is another, the fall,
+    the threshold.
+    """
     if summary.benchmark_run is None:
         return []
     chips: list[tuple[str, str]] = []
-    if summary.change is not None:
+    if summary.change is not None and summary.change.verdict != run_verdict(summary).partition(" ")[0]:
         chips.append((verdict_sign(summary.change), LOOKS.get(summary.change.verdict or "", "")))
     if summary.fall is not None:
         chips.append(("▼ fall", "bad"))
@@ -344,7 +349,7 @@ def delta_words(comparison: PromptComparison) -> str:
         sure = sure_words(comparison.level or BUDGET)
         parts.append(f"{sure}: {interval_words(comparison.delta_ci, signed=True)}")
     if comparison.p_value is not None:
-        parts.append(f"p = {comparison.p_value:.3f}")
+        parts.append(p_words(comparison.p_value))
     return ", ".join(parts)
 
 

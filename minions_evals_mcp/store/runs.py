@@ -217,6 +217,13 @@ def kept_means(db: Db, run_id: str) -> dict[str, float]:
     return dict(db.execute("SELECT dimension, score FROM eval_metric WHERE benchmark_run_id = ?", (run_id,)).fetchall())
 
 
+def kept_scales(db: Db, run_id: str) -> dict[str, float]:
+    """The highest score of each of them, by dimension."""
+    return dict(
+        db.execute("SELECT dimension, max_score FROM eval_metric WHERE benchmark_run_id = ?", (run_id,)).fetchall()
+    )
+
+
 def newest_id(db: Db) -> str | None:
     """The newest benchmark-run."""
     row = db.execute("SELECT id FROM benchmark_run ORDER BY seq DESC LIMIT 1").fetchone()

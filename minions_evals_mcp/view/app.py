@@ -177,7 +177,12 @@ def _status(error: EvalsError) -> HTTPStatus:
 async def _no_page(request: Request, error: Exception) -> Response:
     del request
     assert isinstance(error, HTTPException)
-    return rendered("stopped", status=error.status_code, message=error.detail, remedy="Start from the overview.")
+    return rendered(
+        "stopped",
+        status=error.status_code,
+        message="There is no page at this address." if error.status_code == HTTPStatus.NOT_FOUND else error.detail,
+        remedy="Start from the overview.",
+    )
 
 
 def listening(port: int | None = None) -> socket.socket:

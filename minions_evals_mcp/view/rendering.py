@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.presentation import verdict_words, world_words
+from minions_evals_mcp.presentation.typeset import p_words, typeset
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.charts import changes, marks, timeline
 from minions_evals_mcp.report.named_store import in_store
@@ -42,7 +43,8 @@ def _templates() -> Environment:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     filters = {
-        "line": _line, "whole": _whole, "when": _when, "figure": sentences.number, "money": money, "signed": _signed, "short": short_id,
+        "line": _line, "whole": _whole, "when": _when, "figure": _figure, "typeset": typeset, "p_value": p_words, "money": money,
+        "signed": _signed, "short": short_id,
         "percent": _percent, "seconds": in_seconds, "lasting": _lasting, "urlencode": _query, "sentence_case": sentence_case,
     }  # fmt: skip
     environment.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
@@ -78,6 +80,10 @@ def money(value: float | None) -> str:
     if value == 0:
         return "$0"
     return f"${value:,.2f}" if value >= 1 else f"${value:.3f}" if value >= CENT else f"${value:#.2g}"
+
+
+def _figure(value: JsonValue, digits: int = 3) -> str:
+    return typeset(sentences.number(value, digits))
 
 
 def _signed(value: float, digits: int = 3) -> str:

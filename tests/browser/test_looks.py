@@ -18,7 +18,7 @@ DARK_RULES = ("color-contrast", "link-in-text-block")
 """What a theme can break; all else stands in the markup, which has one form."""
 FELL = "Support quality regressed: 5 of 12 passed (42 %, 95 %: 19–68 %), score 0.417."
 WORSE = (
-    "support@2 is worse than support@1: score 0.917 → 0.417 (-0.500, 95 %: -0.746 to -0.136, p = 0.031) on 12 cases."
+    "support@2 is worse than support@1: score 0.917 → 0.417 (−0.500, 95 %: −0.746 to −0.136, p = 0.031) on 12 cases."
 )
 WIDER = "document.documentElement.scrollWidth - innerWidth"
 IN_SIGHT = "((box) => box.width > 0 && box.left >= 0 && box.right <= innerWidth)(({}).getBoundingClientRect())"

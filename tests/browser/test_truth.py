@@ -40,7 +40,8 @@ def test_no_tick_stands_over_a_fall(at: Tab, showing: dict[str, str], page: str,
 def test_the_state_of_a_run_is_grey_and_apart_from_the_verdict(at: Tab, showing: dict[str, str]) -> None:
     at.go(showing["cliff run"])
     chips = text_of(at, ".answer .pill").split("\n")
-    assert chips == ["▼ regressed", "▼ fall", "▼ dropped by more than the limit", "ended"]
+    assert "regressed" in text_of(at, ".answer .says"), "the verdict stands in the sentence, and no chip repeats it"
+    assert chips == ["▼ fall", "▼ dropped by more than the limit", "ended"]
     ended = "[...document.querySelectorAll('.pill')].filter((one) => one.textContent === 'ended')"
     at.go(showing["cliff runs"])
     assert cast("int", at.ask_page(f"{ended}.length")) >= 12
@@ -216,7 +217,7 @@ def test_two_ticked_runs_are_compared_and_the_address_keeps_the_facets(at: Tab, 
     at.ask_page("document.querySelector('.compare button').click()")
     at.loads()
     assert "/comparison" in cast("str", at.ask_page("location.pathname"))
-    assert "▼ regressed" in text_of(at, ".answer")
+    assert "This run regressed: the level fell by 0.277 on 7 Dec 2026;" in text_of(at, ".answer")
 
 
 def test_a_view_of_the_runs_is_saved_under_a_name_opened_again_and_removed(at: Tab, showing: dict[str, str]) -> None:

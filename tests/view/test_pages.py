@@ -89,7 +89,8 @@ async def test_a_benchmark_shows_its_history_its_regression_and_its_runs(engine:
         await measured(engine, "v2", first(2, 10))
         page = await text(client, "/benchmark?id=b")
         assert 'class="drawn trend"' in page
-        assert "▼ regressed" in page
+        assert "regressed: " in page
+        assert "▼ regressed" not in page, "the sentence says it"
         assert "2 of 10" in page
         assert "/comparison?before=job1&amp;after=job2" in page
         assert "▼ regressed" in await text(client, "/")
@@ -213,7 +214,7 @@ async def test_an_output_of_megabytes_is_cut_with_a_word_where_all_of_it_is(engi
         ("/matrix?id=none", 404, "no benchmark"),
         ("/matrix?id=b&run=none", 404, "no run"),
         ("/agreement?id=none", 404, "no benchmark"),
-        ("/nothing", 404, "Not Found"),
+        ("/nothing", 404, "There is no page at this address."),
         ("/run?id=<script>x</script>", 404, "&lt;script&gt;x"),
     ],
 )

@@ -234,4 +234,5 @@ def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | No
     if not falls:
         return None
     fall, worst = max(falls, key=lambda pair: pair[0])
-    return f"{worst.title} dropped from {before[worst.title]:.2f} to {worst.score:.2f}" if fall > 0 else None
+    scale = "" if worst.max_score == 1 else f" of {worst.max_score:g}"
+    return f"{worst.title} dropped from {before[worst.title]:.2f} to {worst.score:.2f}{scale}" if fall > 0 else None

@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.answers.report_lines import report_lines
 from minions_evals_mcp.engine.answers.report_values import Report, Side
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.presentation import verdict_words
+from minions_evals_mcp.presentation.typeset import typeset
 from minions_evals_mcp.report import audits, sentences
 from minions_evals_mcp.report.charts import marks
 from minions_evals_mcp.report.charts.changes import histogram
@@ -40,7 +41,9 @@ def page_templates() -> Environment:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )  # fmt: skip
-    environment.filters.update(line=_line, iso=iso, figure=sentences.number, sentence_case=sentence_case)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
+    environment.filters.update(
+        line=_line, iso=iso, figure=sentences.number, sentence_case=sentence_case, typeset=typeset
+    )  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
     return environment
 
 

@@ -42,8 +42,8 @@ class MatrixColumn:
     cost_usd: float | None
     latency_ms: float | None = None
     """The mean time of an output."""
-    means: tuple[tuple[str, float], ...] = ()
-    """Its criteria and named metrics by name, each with its mean."""
+    means: tuple[tuple[str, float, float], ...] = ()
+    """Its criteria and named metrics by name, each with its mean and the highest score."""
 
     @property
     def cost_per_test(self) -> float | None:
@@ -179,10 +179,11 @@ def _columns(db: Db, run_ids: Sequence[str], labels: Sequence[str]) -> tuple[Mat
     )
 
 
-def _means(db: Db, run_id: str) -> tuple[tuple[str, float], ...]:
+def _means(db: Db, run_id: str) -> tuple[tuple[str, float, float], ...]:
     means = list(runs.kept_means(db, run_id).items())[:METRICS]
     titles = report_units.titles(db, [dimension for dimension, _ in means])
-    return tuple((titles.get(dimension, dimension), mean) for dimension, mean in means)
+    scales = runs.kept_scales(db, run_id)
+    return tuple((titles.get(dimension, dimension), mean, scales[dimension]) for dimension, mean in means)
 
 
 def _request_value(job: Job, name: str) -> str | None:
