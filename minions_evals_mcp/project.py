@@ -79,7 +79,7 @@ class Endpoint(_Table):
     A cloud is asked at its own address where no `base_url` is given: Bedrock's in a `region`, Vertex's of a `project` in one.
     """
 
-    api: Literal["openai", "anthropic", "azure", "bedrock", "vertex"] = "openai"
+    api: Literal["openai", "anthropic", "azure", "bedrock", "vertex", "vertex-gemini"] = "openai"
     base_url: Annotated[str | None, Field(pattern=r"^https?://[^/?#\s]+")] = None
     key_env: Annotated[str | None, Field(pattern=r"^[A-Za-z_]\w*$")] = None
     region: Place | None = None
@@ -115,9 +115,10 @@ CLOUDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "azure": (("base-url",), ("api-version",)),
     "bedrock": (("region",), ()),
     "vertex": (("project", "region"), ()),
+    "vertex-gemini": (("project", "region"), ()),
 }
 """What an endpoint at a cloud needs, and what it also takes."""
-SIGNED = frozenset({"bedrock", "vertex"})
+SIGNED = frozenset({"bedrock", "vertex", "vertex-gemini"})
 """Clouds that are asked with the credentials of whoever runs the program."""
 AZURE_VERSION = "2024-10-21"
 """The version of Azure's interface where none is named: the newest that is generally available."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources
+from minions_evals_mcp.interop.reached_resources import NamedResources
 from minions_evals_mcp.interop.worlds import agreed
 from minions_evals_mcp.private_files import append_private, create_private, read_private, write_private
 from minions_evals_mcp.view.entrance.door import Keys

@@ -115,6 +115,9 @@ _CLOUDS = {
     "vertex": ModelProvider(
         "vertex", "", "vertex_client", "anthropic", _MESSAGES, (), price_name="google", system_apart=True, credentials="google.auth"
     ),
+    "vertex-gemini": ModelProvider(
+        "vertex-gemini", "", "vertex_chat_client", "openai", _CHAT, (), price_name="google", credentials="google.auth"
+    ),
 }  # fmt: skip
 """Clouds, which are reached at an endpoint that somebody named: each is another place."""
 
@@ -129,6 +132,18 @@ def name_endpoint(name: str, api: str, url: str, key_env: str = "", place: Mappi
         like, name=name, url=url, known_as=(f"{name}:",), price_name=cloud.price_name if cloud else "", keyless_elsewhere=cloud is None,
         key_env=key_env, is_named=True, place=place or {},
     )  # fmt: skip
+
+
+def cloud_endpoint(api: str, place: Mapping[str, str]) -> str:
+    """The name of an endpoint at that cloud in that place: the cloud's, or where that is taken, the place's beside it.
+
+    It is made known unless it is.
+    """
+    row = _BY_NAME.get(api)
+    name = api if row is None or row.place == place else "-".join((api, *place.values()))
+    if name not in _BY_NAME:
+        name_endpoint(name, api, "", "", place)
+    return name
 
 
 def examples(providers: Iterable[ModelProvider] = PROVIDERS.values()) -> str:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.tagged_values import obj, without_none
+from minions_evals_mcp.domain.values import MAX_ID
+
+
+def _id(text: str) -> str:
+    """The text as a part of an id; with a digest where that loses something."""
+    plain = re.sub(r"[^A-Za-z0-9._:/@-]+", "-", text)
+    return plain if plain == text and len(text) <= MAX_ID // 2 else f"{plain[: MAX_ID // 2 - 9]}-{digest(text)[:8]}"
 
 
 def is_trajectory(document: JsonValue) -> bool:
@@ -26,7 +35,7 @@ def trajectory_run(document: JsonValue) -> Json:
     ident = trajectory.get("trajectory_id") or trajectory.get("session_id") or digest(document)
     figures = obj(trajectory.get("final_metrics"))
     fields: Json = {
-        "agentId": name,
+        "agentId": _id(str(name)),
         "triggeredAt": next((step["timestamp"] for step in steps if step.get("timestamp")), None),
         "completedAt": next((step["timestamp"] for step in reversed(steps) if step.get("timestamp")), None),
         "inputs": {"input": questions[0]} if questions else {},
@@ -36,7 +45,7 @@ def trajectory_run(document: JsonValue) -> Json:
         "cost": figures.get("total_cost_usd"),
     }
     whole: Json = without_none(fields)
-    return {"id": f"atif:{ident}", "type": "agent-run", "fields": whole}
+    return {"id": f"atif:{_id(str(ident))}", "type": "agent-run", "fields": whole}
 
 
 def _texts(steps: list[Json], source: str) -> list[str]:

@@ -156,7 +156,8 @@ def beside(errors: bytearray) -> str:
     return masked(errors.decode("utf-8", "replace").strip())[-KEPT_OF_STDERR:]
 
 
-def _ended(code: int) -> str:
+def ended(code: int) -> str:
+    """How a program ended that did not end well."""
     return f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
 
 
@@ -266,12 +267,12 @@ class CommandTarget:
 
                 read = read_stream(settings.format, answer.out)
                 if answer.code and isinstance(read, Observed):
-                    read = TargetErrored(_ended(answer.code))
+                    read = TargetErrored(ended(answer.code))
                 seen = question.seen(read, latency_ms=latency_ms)
             case Finished(code=0):
                 seen = question.answered(answer.out, settings, latency_ms=latency_ms)
             case Finished():
-                seen = TargetErrored(f"{settings.name} {_ended(answer.code)}")
+                seen = TargetErrored(f"{settings.name} {ended(answer.code)}")
             case TargetErrored():
                 seen = TargetErrored(f"{settings.name}: {answer.reason}", fatal=answer.fatal)
         if isinstance(seen, Observed):

@@ -39,9 +39,13 @@ class PromptTurns:
         return "\n\n".join(system) or None, spoken
 
 
+CHATS = frozenset({"openai_client", "azure_client", "vertex_chat_client"})
+"""Clients that speak OpenAI's chat interface."""
+
+
 def takes_calls(provider: str, model: str) -> bool:
     """Returns whether that model takes messages that call tools, and what these gave, as OpenAI's chat interface has them."""
-    return PROVIDERS[provider].client == "openai_client" and not model.startswith(RESPONSES)
+    return PROVIDERS[provider].client in CHATS and not model.startswith(RESPONSES)
 
 
 def turns(prompt: str, *, calls: bool = False) -> PromptTurns | None:

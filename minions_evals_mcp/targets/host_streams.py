@@ -48,6 +48,12 @@ def read_stream(form: HostStream, printed: bytes) -> Observed | TargetErrored:
     )
 
 
+def result_of_stream(printed: bytes) -> Json:
+    """The last line in which the program says how its session went; empty where there is none."""
+    ends = [event for event in _events(printed) if event.get("type") == "result"]
+    return ends[-1] if ends else {}
+
+
 def _events(printed: bytes) -> Iterator[Json]:
     """The JSON objects that the whole text is, or that are lines of their own; anything else is beside the point."""
     whole = _value(printed)

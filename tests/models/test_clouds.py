@@ -23,16 +23,19 @@ PLACES: Mapping[str, Mapping[str, str]] = {
     "azure": {"api-version": "2024-10-21"},
     "bedrock": {"region": "eu-central-1"},
     "vertex": {"region": "europe-west1", "project": "p-1"},
+    "vertex-gemini": {"region": "europe-west1", "project": "p-1"},
 }
 PATHS = {
     "azure": b"POST /openai/deployments/m-1/chat/completions?api-version=2024-10-21 ",
     "bedrock": b"POST /model/m-1/invoke ",
     "vertex": b"POST /v1/projects/p-1/locations/europe-west1/publishers/anthropic/models/m-1:rawPredict ",
+    "vertex-gemini": b"POST /v1/projects/p-1/locations/europe-west1/endpoints/openapi/chat/completions ",
 }
 SENT = {
     "azure": b"api-key: a-key-of-ours",
     "bedrock": b"authorization: Bearer a-key-of-ours",
     "vertex": b"authorization: Bearer a-key-of-ours",
+    "vertex-gemini": b"authorization: Bearer a-key-of-ours",
 }
 
 
@@ -67,7 +70,7 @@ def _no_cloud_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def asked(server: Server, cloud: str, *, key: str | None = "a-key-of-ours", model: str = "m-1") -> Reply:
     """The reply of that model at the cloud, which the fake server is."""
-    url = f"{server.url}/v1" if cloud == "vertex" else server.url
+    url = f"{server.url}/v1" if cloud.startswith("vertex") else server.url
     name_endpoint("prod", cloud, url, "PROD_KEY", PLACES[cloud])
     settings = ProviderSettings(access={"prod": ProviderAccess(key, url)}, attempts=2, retry_base_s=0.001)
     async with Models(settings) as models:
@@ -113,7 +116,7 @@ async def test_bedrock_signs_with_the_roles_own_credentials(server: Server, monk
     assert "a-secret-that-signs" not in head
 
 
-@pytest.mark.parametrize("cloud", ["bedrock", "vertex"])
+@pytest.mark.parametrize("cloud", ["bedrock", "vertex", "vertex-gemini"])
 async def test_without_any_credentials_the_call_is_an_error_of_the_judge_and_nothing_is_sent(
     server: Server, cloud: str
 ) -> None:

@@ -21,7 +21,7 @@ from minions_evals_mcp.engine.lift.run_lift import run_lift
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.interop.lifts.lift_file import LiftRequest, lift_plan
 from minions_evals_mcp.shipped import shipped_folder
-from minions_evals_mcp.targets.host_commands import host_command
+from minions_evals_mcp.targets.coding_agents.host_commands import host_command
 from minions_evals_mcp.targets.own import OwnTarget
 
 CHANGED, NOISE = 0.75, 0.06

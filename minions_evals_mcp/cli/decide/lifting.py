@@ -24,12 +24,12 @@ from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.lifts.lift_file import PLUGIN_AT, YAML, read_lift_file
 from minions_evals_mcp.interop.lifts.plugin_cases import is_plugin
-from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources
+from minions_evals_mcp.interop.reached_resources import NamedResources
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.operator import lift as operation
+from minions_evals_mcp.targets.coding_agents.host_commands import HOST_COMMANDS, host_command
 from minions_evals_mcp.targets.command import CommandSettings, command_settings
-from minions_evals_mcp.targets.host_commands import HOST_COMMANDS, host_command
 from minions_evals_mcp.targets.own import OwnTarget
 from minions_evals_mcp.targets.workspace import rooted
 

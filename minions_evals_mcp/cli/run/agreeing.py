@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minions_evals_mcp.cli.run.targeting import read_target_settings, resources_of
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, named_resources
+from minions_evals_mcp.interop.reached_resources import NamedResources
 from minions_evals_mcp.interop.worlds.agreed import has_agreed, keep_agreed
 from minions_evals_mcp.project import Project
 from minions_evals_mcp.report.plain import printable
@@ -24,6 +24,8 @@ def vet_project(project: Project, *, yes: bool) -> None:
 
 def vet_config(path: Path, *, yes: bool) -> None:
     """Asks for consent to what a promptfoo config names, before any of it runs or is read further."""
+    from minions_evals_mcp.interop.promptfoo_config.named_resources import named_resources  # noqa: PLC0415  only a config is searched
+
     vet_consent(path, named_resources(path), yes=yes)
 
 

@@ -12,7 +12,7 @@ from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import InvalidRecordError, legible
 from minions_evals_mcp.interop.parsing import parse_yaml
-from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, resolved_command
+from minions_evals_mcp.interop.reached_resources import NamedResources, resolved_command
 from minions_evals_mcp.settings import named_variables
 from minions_evals_mcp.targets.command import CommandSettings
 from minions_evals_mcp.targets.http import HttpSettings

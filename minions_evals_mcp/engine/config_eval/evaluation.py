@@ -21,6 +21,7 @@ from minions_evals_mcp.scoring.assertions.table import SCORER_VERSION
 from minions_evals_mcp.scoring.max_score import MaxScore
 from minions_evals_mcp.scoring.metrics import DerivedMetric
 from minions_evals_mcp.targets.call_traces import HeldSpans
+from minions_evals_mcp.targets.exchange import HostStream
 from minions_evals_mcp.targets.prompted import PythonTransform
 
 if TYPE_CHECKING:
@@ -93,6 +94,22 @@ class ProgramSpec(Value):
     config: Json = {}
 
 
+class AgentSpec(Value):
+    """A coding agent's program with its options, given the prompt as its input.
+
+    It works in `folder`; empty: in an empty one of its own. `code` is the digest of what it finds there and in its plugins.
+    """
+
+    kind: Literal["agent"] = "agent"
+    run: tuple[str, ...]
+    format: HostStream
+    folder: str = ""
+    environment: dict[str, str] = {}
+    secrets: Annotated[dict[str, str], Field(exclude=True, repr=False)] = {}
+    code: str
+    installed_with: Annotated[str, Field(exclude=True)] = ""
+
+
 class AddressSpec(Value):
     """An application behind an address; strings may hold `{{prompt}}`, variables of the test and `{{env.NAME}}`.
 
@@ -115,7 +132,7 @@ class AddressSpec(Value):
     flat: Annotated[bool, Field(exclude_if=lambda flat: not flat)] = False
 
 
-AnsweringSpec = EchoSpec | ModelSpec | GivenSpec | PythonSpec | ModuleSpec | ProgramSpec | AddressSpec
+AnsweringSpec = EchoSpec | ModelSpec | GivenSpec | PythonSpec | ModuleSpec | ProgramSpec | AgentSpec | AddressSpec
 
 
 class SimulatedUserSpec(Value):

@@ -20,6 +20,7 @@ from minions_evals_mcp.domain.providers import NO_ACCESS, ProviderAccess
 from minions_evals_mcp.engine.budget import Budget, Metered, uncapped, vet_cap
 from minions_evals_mcp.engine.config_eval.evaluation import (
     AddressSpec,
+    AgentSpec,
     AnsweringSpec,
     Column,
     ColumnPart,
@@ -42,6 +43,7 @@ from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.targets.address import Address, AddressCode
 from minions_evals_mcp.targets.call_traces import TestPlace, Tracing, test_key
+from minions_evals_mcp.targets.coding_agents.responder import CodingAgent
 from minions_evals_mcp.targets.conversation import takes_calls
 from minions_evals_mcp.targets.exchange import TargetQuestion
 from minions_evals_mcp.targets.http import HttpQuestion
@@ -185,7 +187,9 @@ class Providers:
             case _:
                 return OwnResponder(self._own(provider, spec), budget)
 
-    def _own(self, provider: Provider, spec: PythonSpec | ModuleSpec | ProgramSpec | AddressSpec) -> Responder:
+    def _own(
+        self, provider: Provider, spec: PythonSpec | ModuleSpec | ProgramSpec | AgentSpec | AddressSpec
+    ) -> Responder:
         match spec:
             case PythonSpec():
                 options: Json = {"id": provider.id, "config": self._filled(spec.config)}
@@ -201,10 +205,21 @@ class Providers:
                     raise BadInputError(f"provider {provider.id}: program {program!r} not found.")
                 options = {"id": provider.id, "config": self._filled(spec.config)}
                 return Program(provider.id, spec.command, options, spec.folder)
+            case AgentSpec():
+                return self._agent(spec, provider.id)
             case AddressSpec():
                 return self._address(spec, provider.id)
             case _:
                 assert_never(spec)
+
+    def _agent(self, spec: AgentSpec, name: str) -> CodingAgent:
+        if shutil.which(spec.run[0]) is None:
+            raise BadInputError(
+                f"provider {name}: program {spec.run[0]!r} not found.", remedy=f"Install it: {spec.installed_with}"
+            )
+        given = {**spec.environment, **spec.secrets}
+        environment = {key: with_variables(value, self.environment) for key, value in given.items()}
+        return CodingAgent(name, spec.run, spec.format, spec.folder, environment)
 
     def _talk(self, provider: Provider, spec: SimulatedUserSpec, models: Iterator[Models], budget: Budget) -> Responder:
         """A user whom the named model plays, else the one that judges, with whoever answers the column."""

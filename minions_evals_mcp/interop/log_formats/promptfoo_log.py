@@ -1,8 +1,8 @@
-"""promptfoo's results (version 3): each prompt with each provider is a version, each test a case."""
+"""promptfoo's results (a document of version 3, or a line each): each prompt with each provider is a version, each test a case."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.logs.files import parted
+from minions_evals_mcp.interop.logs.files import json_lines, parted
 from minions_evals_mcp.interop.logs.not_taken import repeated, summed
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, Variant
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
@@ -24,6 +24,8 @@ NAME = "promptfoo"
 VERSION = 3
 ERROR = 2
 RESULTS = "results.results"
+LINES = (".jsonl", ".ndjson")
+_NOTHING: Json = {}
 OF_PROMPTFOO = frozenset({"provider", "config", "rubricPrompt", "contextTransform", "transform"})
 """Keys of an assertion that only a config which a person runs may give."""
 _READ = frozenset({
@@ -38,8 +40,16 @@ def is_results(seen: JsonValue) -> bool:
     return "version" in results or {"prompts", "results"} <= results.keys()
 
 
+def is_line(seen: JsonValue) -> bool:
+    """Returns whether a line is one of promptfoo's results (`-o results.jsonl`)."""
+    return {"testCase", "promptIdx", "testIdx", "success"} <= obj(seen).keys()
+
+
 def read(path: Path) -> Iterator[Item]:
-    """The results one by one; raises `InvalidRecordError` for another version of the format."""
+    """The results one by one, a line each or the list in a document; raises `InvalidRecordError` for another version of it."""
+    if path.suffix.lower() in LINES:
+        yield from _read_lines(path)
+        return
     head, results = parted(path, frozenset({RESULTS}))
     if head.get("results.version") != VERSION:
         raise InvalidRecordError(
@@ -47,13 +57,26 @@ def read(path: Path) -> Iterator[Item]:
         )
     yield _log(head, path)
     prompts = [str(prompt.get("raw") or "") for prompt in objects(head.get("results.prompts"))]
+    yield from _samples(
+        ((f"{path}: results.results.{place}", piece.value) for place, piece in enumerate(results)), prompts
+    )
+
+
+def _read_lines(path: Path) -> Iterator[Item]:
+    first = next((the_object(line, where) for where, line in json_lines(path)), _NOTHING)
+    evaluation = first.get("evalId")
+    yield EvaluationLog(NAME, str(evaluation or path.stem), path.stem, own_id=bool(evaluation))
+    yield from _samples(json_lines(path), [])
+
+
+def _samples(results: Iterable[tuple[str, JsonValue]], prompts: list[str]) -> Iterator[LogSample]:
     tried = CountedIds()
-    for place, piece in enumerate(results):
-        document = the_object(piece.value, f"{path}: results.results.{place}")
+    for place, (where, value) in enumerate(results):
+        document = the_object(value, where)
         variant = _variant(document, prompts)
         cell = f"{document.get('testIdx', place)}\n{variant.id}"
         tried.add(cell)
-        yield _sample(document, variant, tried.count(cell), f"{path}: results.results.{place}")
+        yield _sample(document, variant, tried.count(cell), where)
 
 
 def _log(head: Json, path: Path) -> EvaluationLog:

@@ -77,7 +77,10 @@ FORMATS: tuple[Format, ...] = (
         lambda seen: seen.magic == ZIP and inspect_log.is_archive(seen.path), inspect_log.read_archive,
     ),
     Format("inspect-json", "an Inspect log (.json)", lambda seen: inspect_log.is_log(seen.first), inspect_log.read_json),
-    Format("promptfoo", "results of promptfoo", lambda seen: promptfoo_log.is_results(seen.first), promptfoo_log.read),
+    Format(
+        "promptfoo", "results of promptfoo",
+        lambda seen: (promptfoo_log.is_line if seen.is_lines else promptfoo_log.is_results)(seen.first), promptfoo_log.read,
+    ),
     Format("openai-evals", "a record log of OpenAI evals", lambda seen: openai_evals.is_run(seen.first), openai_evals.read_run),
     Format(
         "openai-evals-samples", "samples of OpenAI evals",

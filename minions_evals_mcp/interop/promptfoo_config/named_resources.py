@@ -8,20 +8,20 @@ from __future__ import annotations
 import csv
 import glob
 import io
-import os
 import re
 import shlex
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from minions_evals_mcp import bounded_files
-from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.errors import EvalsError
-from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.interop.promptfoo_config.source.agent_ids import agent_of
 from minions_evals_mcp.interop.promptfoo_config.source.environment import own_variables
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, SourceFile, read_node
+from minions_evals_mcp.interop.reached_resources import NamedResources, resolved_command
 
 CODE = frozenset(
     {".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".sh", ".bash", ".exe", ".rb", ".pl", ".go", ".php"}
@@ -29,6 +29,8 @@ CODE = frozenset(
 DOCUMENTS = frozenset({".yaml", ".yml", ".json"})
 TEXTS = frozenset({".txt", ".md", ".jsonl", ".csv", ".j2", ".njk"})
 ADDRESS_KEYS = frozenset({"url", "apibaseurl", "apihost", "apiendpoint", "baseurl", "host", "endpoint"})
+PLACES = frozenset({"working_dir", "settings"})
+"""Keys under which a coding agent's folder or file stands."""
 MAX_FILES = 2000
 MAX_NAME = 500
 MAX_BYTES = 20_000_000
@@ -40,46 +42,6 @@ _OWN = re.compile(r"\{\{\s*env\.(\w+)\s*\}\}")
 _HOST = re.compile(r"^host:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
 EVERY_VARIABLE = "the whole environment"
-
-
-@frozen_type
-class NamedResources:
-    """What a file names that runs, is called, is read of the environment, or stands outside of its folder."""
-
-    commands: tuple[str, ...] = ()
-    code: tuple[str, ...] = ()
-    addresses: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return any(named for _, named in self.listed())
-
-    def with_paths(self, *paths: str) -> NamedResources:
-        """The same with these paths outside of the folder."""
-        return NamedResources(self.commands, self.code, self.addresses, self.variables, (*self.paths, *paths))
-
-    def listed(self) -> tuple[tuple[str, Sequence[str]], ...]:
-        """What is named, by what happens with it."""
-        return (
-            ("runs the program", self.commands),
-            ("runs the code in", self.code),
-            ("calls", self.addresses),
-            ("reads the variable", self.variables),
-            ("uses, outside of its folder,", self.paths),
-        )
-
-    def digest(self) -> str:
-        """The digest of all that is named: resolved, without what stands in the code."""
-        return digest({said: list(named) for said, named in self.listed()})
-
-
-def resolved_command(words: Sequence[str], folder: Path) -> str:
-    """The command with its program as it is started from that folder: by its whole path."""
-    program = words[0]
-    beside = folder / program
-    found = os.path.normpath(beside.absolute()) if "/" in program and beside.exists() else shutil.which(program)
-    return shlex.join((found or program, *words[1:]))
 
 
 def named_resources(path: Path) -> NamedResources:
@@ -142,6 +104,7 @@ class _Search:
                 for element in node.elements():
                     self.value(element)
             case dict():
+                self._agents(node.value)
                 for name, member in node.mapping().items():
                     self.text(node.child("", name))
                     self.value(member)
@@ -157,6 +120,10 @@ class _Search:
             self.variables.add(EVERY_VARIABLE)
         if key == "apikeyenvar":
             self.variables.add(text)
+        if program := agent_of(text):
+            self.commands.add(resolved_command([program], self.base))
+        if key in PLACES and not (self.base / text).resolve().is_relative_to(self.base):
+            self.paths.add(str((self.base / text).resolve()))
         if text.startswith("exec:"):
             self._command(text.removeprefix("exec:"))
         elif "outputPath" in node.steps:
@@ -168,6 +135,18 @@ class _Search:
             self.addresses.update(_HOST.findall(text) or [text.splitlines()[0] if text else ""])
         for name in self._files(text, plain=not in_variables and not ("assert" in node.steps and key == "value")):
             self._named(name)
+
+    def _agents(self, members: Json) -> None:
+        """Coding agents, each with all that its config says: what it may do is what is agreed to."""
+        named = {
+            str(members.get("id", "")): members.get("config"),
+            **{name: members[name] for name in members if agent_of(name)},
+        }
+        for ident, config in named.items():
+            if program := agent_of(ident):
+                self.commands.add(
+                    f"{resolved_command([program], self.base)} {canonical(config) if config else ''}".strip()
+                )
 
     def _command(self, text: str) -> None:
         try:

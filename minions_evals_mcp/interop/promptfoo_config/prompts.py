@@ -158,7 +158,16 @@ def _prompts_of(node: Node, refusals: Refusals) -> Iterator[tuple[Node, PromptTe
     if isinstance(node.value, str):
         yield from ((node, text) for text in _named(node, node.value, None, refusals))
         return
-    members = refusals.known(node, ("id", "label", "raw", "config"), there=THERE if "raw" in node.mapping() else None)
+    known = ("id", "label", "raw", "config")
+    written = node.mapping()
+    if "raw" not in written and "id" in written:
+        for name in written.keys() - {*known}:
+            refusals.add(
+                written.pop(name), f"without raw promptfoo asks the id itself; write raw: {written['id'].value}"
+            )
+    members = refusals.known(
+        replace(node, value={name: one.value for name, one in written.items()}), known, there=THERE
+    )
     raw = members.get("raw") or members.get("id")
     if raw is None:
         raise node.wrong("must have the prompt under raw, or a file under id")

@@ -8,7 +8,7 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from minions_evals_mcp.domain.definitions import World
-from minions_evals_mcp.interop.promptfoo_config.named_resources import NamedResources, resolved_command
+from minions_evals_mcp.interop.reached_resources import NamedResources, resolved_command
 from minions_evals_mcp.private_files import read_private, write_private
 
 

@@ -1,4 +1,4 @@
-"""What a log is read as can be kept: wherever one of its values is missing, or is the NaN that Python writes."""
+"""What a log is read as can be kept: wherever one of its values is missing, or is what JSON has no words for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _places(value: Any, way: Way = ()) -> Iterator[Way]:
             yield from _places(part, (*way, key))
 
 
-def _with(document: Any, way: Way, value: float | None) -> Any:
+def _with(document: Any, way: Way, value: float | str | None) -> Any:
     changed = held = deepcopy(document)
     for key in way[:-1]:
         held = held[key]
@@ -56,9 +56,11 @@ def _wires(form: str, path: Path) -> Iterator[Json]:
             yield item.wire
 
 
-@pytest.mark.parametrize("value", [None, float("nan")], ids=["null", "nan"])
+@pytest.mark.parametrize("value", [None, float("nan"), "half (\ud835) a pair"], ids=["null", "nan", "half"])
 @pytest.mark.parametrize("form", [form for form, (file, _) in WHOLE.items() if file.endswith((".json", ".jsonl"))])
-def test_what_is_read_of_a_log_with_a_value_missing_can_be_kept(tmp_path: Path, form: str, value: float | None) -> None:
+def test_what_is_read_of_a_log_with_a_value_missing_can_be_kept(
+    tmp_path: Path, form: str, value: float | str | None
+) -> None:
     """One row without an output, a tool without a name, NaN as a result: the reader refuses it by its place, or all of it is kept."""
     file, make = WHOLE[form]
     path = make(tmp_path / file)

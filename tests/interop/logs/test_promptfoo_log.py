@@ -47,6 +47,19 @@ def test_an_error_of_the_provider_is_a_failed_output(tmp_path: Path) -> None:
     assert (run.fields.status, run.fields.error_message, run.fields.outputs) == ("failed", "429 Too Many Requests", {})
 
 
+def test_results_as_lines_are_the_results_of_the_document(tmp_path: Path) -> None:
+    """`-o results.jsonl` writes the rows alone: no template of a prompt, no name of the evaluation."""
+    rows = [result(test, prompt, CHECKS[0]) for test in (0, 1) for prompt in (0, 1)]
+    rows.append(result(0, 0, failureReason=2, error="429", response={}, success=False))
+    document, lines = written(tmp_path / "r.json", results(*rows)), written(tmp_path / "r.jsonl", rows)
+    log, _ = read(lines, "promptfoo")
+    assert (log.id, log.task, log.own_id) == ("r", "r", False)
+    (cases, runs), (other_cases, other_runs) = kept(document), kept(lines)
+    assert [case.fields for case in other_cases] == [case.fields for case in cases]
+    told = [(run.fields.outputs, run.fields.status, foreign(run), run.fields.agent_id) for run in runs]
+    assert [(run.fields.outputs, run.fields.status, foreign(run), run.fields.agent_id) for run in other_runs] == told
+
+
 def test_another_version_and_a_cut_file_are_refused(tmp_path: Path) -> None:
     old = written(tmp_path / "old.json", results(result(0, 0), version=2))
     with pytest.raises(InvalidRecordError, match=r"old.json: results.version: is not version 3"):

@@ -146,6 +146,8 @@ class Connection(asyncio.Protocol):
             model = unquote(next(name for name in cloud.groups() if name is not None).decode())
             sent = {"model": model, **cast("Object", json.loads(body))}
             path, body = b"/v1/chat/completions" if cloud["deployment"] else b"/v1/messages", json.dumps(sent).encode()
+        if path.endswith(b"/endpoints/openapi/chat/completions"):
+            path = b"/v1/chat/completions"
         match path:
             case b"/v1/messages" | b"/v1/chat/completions" | b"/v1/embeddings":
                 self.model_call(path, head, body)

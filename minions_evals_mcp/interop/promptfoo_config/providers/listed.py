@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import json_texts
 from minions_evals_mcp.engine.config_eval.evaluation import (
     AddressSpec,
+    AgentSpec,
     EchoSpec,
     ModuleSpec,
     ProgramSpec,
@@ -22,10 +23,12 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
     Spec,
 )
 from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.interop.promptfoo_config.providers.coding_agents import agent_spec
 from minions_evals_mcp.interop.promptfoo_config.providers.models import HARMLESS, model_spec
 from minions_evals_mcp.interop.promptfoo_config.providers.raw_request import raw_request
 from minions_evals_mcp.interop.promptfoo_config.providers.simulated_user import SIMULATED_USER, simulated_user_spec
 from minions_evals_mcp.interop.promptfoo_config.source import keys_there
+from minions_evals_mcp.interop.promptfoo_config.source.agent_ids import agent_of
 from minions_evals_mcp.interop.promptfoo_config.source.code import SCRIPTS, command_words, folder_of, runs_module
 from minions_evals_mcp.interop.promptfoo_config.source.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.source.refusal import Refusals
@@ -50,7 +53,7 @@ HARMLESS_HTTP = {
 }
 
 
-CodeSpec = EchoSpec | PythonSpec | ModuleSpec | ProgramSpec | AddressSpec
+CodeSpec = EchoSpec | PythonSpec | ModuleSpec | ProgramSpec | AgentSpec | AddressSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +157,8 @@ def _spec(node: Node, ident: str, config: Node, refusals: Refusals) -> Spec | No
 
 def is_code(ident: str) -> bool:
     """Returns whether a function, a program or an application answers under that id, and no model."""
-    return ident in {"echo", "http", "https"} or ident.startswith(
-        ("python:", "file://", "exec:", "http://", "https://")
-    )
+    begins = ("python:", "file://", "exec:", "http://", "https://")
+    return ident in {"echo", "http", "https"} or ident.startswith(begins) or bool(agent_of(ident))
 
 
 def code_spec(node: Node, ident: str, config: Node, refusals: Refusals) -> CodeSpec | None:
@@ -172,6 +174,8 @@ def code_spec(node: Node, ident: str, config: Node, refusals: Refusals) -> CodeS
         folder = node.source.base.resolve()
         code = files_digest(named_in(command, folder), folder)
         return ProgramSpec(command=command, config=_json(config), folder=folder_of(node), code=code)
+    if agent_of(ident):
+        return agent_spec(ident, config, refusals)
     return _address(node, ident, config, refusals)
 
 

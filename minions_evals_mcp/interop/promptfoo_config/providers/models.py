@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
+from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS, cloud_endpoint
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.source import keys_there
 from minions_evals_mcp.interop.promptfoo_config.source.reading import Node, named_file, read_node
@@ -71,8 +73,14 @@ VENDORS = {
 }
 """OpenAI-compatible vendors by promptfoo's prefixes: address and variable of the key; a local server asks for none."""
 LOCAL_KEY = "none"
+AZURE = frozenset({"azure", "azureopenai"})
+AZURE_VERSION = "2024-12-01-preview"
+"""The version of Azure's interface that promptfoo asks where none is named."""
+AZURE_HOSTS = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+"""Azure's own hosts, to which the operator's key for Azure may go wherever the address stands."""
+BEDROCK_REGION, VERTEX_REGION = "us-east-1", "global"
 FOREIGN = ("completion", "embedding", "embeddings", "realtime", "assistant", "image", "moderation", "agents",
-           "transcription", "speech", "video", "live", "claude-agent-sdk", "codex", "codex-sdk", "chatkit", "text-generation",
+           "transcription", "speech", "video", "live", "claude-agent-sdk", "codex", "codex-sdk", "chatkit",
            "text-classification", "token-classification", "feature-extraction", "sentence-similarity", "text-to-image")  # fmt: skip
 """Kinds of a model's interface that are not reached: `openai:realtime:…`."""
 
@@ -114,25 +122,85 @@ def _in_google_form(tools: JsonValue) -> bool:
     )
 
 
+_PLAIN = re.compile(r"^(?:completion|text-generation|chat):")
+AS_CHAT = "the model is asked by the vendor's chat interface, so that its outputs can differ"
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A model in our words; the address and key where the config gives none; and what of the config said where it is."""
+
+    model: str
+    address: str = ""
+    key: str | None = None
+    read: tuple[str, ...] = ()
+
+
+def _named(ident: str, config: Node) -> _Named | None:
+    """The model that promptfoo knows under that id; None where it is none of ours."""
+    vendor, _, rest = ident.partition(":")
+    if vendor in VENDORS:
+        rest = _PLAIN.sub("", rest)  # what completes a text there answers a prompt as a chat
+    if rest.partition(":")[0] in FOREIGN:
+        return None
+    given = config.mapping() if isinstance(config.value, dict) else {}
+    kind, _, name = rest.partition(":")
+    row = PROVIDERS.get(vendor)
+    if row is not None and (row.url or row.key_env):
+        return _Named(_ours(ident))  # the operator's own endpoint of that name
+    if vendor in AZURE:
+        deployment = name if kind == "chat" else rest
+        place = {"api-version": given["apiVersion"].text() if "apiVersion" in given else AZURE_VERSION}
+        return _Named(
+            f"{cloud_endpoint('azure', place)}:{deployment}", "https://{{env.AZURE_API_HOST}}", _azure_key(given), ("apiVersion",)
+        )  # fmt: skip
+    if vendor == "bedrock":
+        if "anthropic.claude" not in rest:
+            return None
+        place = {"region": given["region"].text() if "region" in given else BEDROCK_REGION}
+        return _Named(f"{cloud_endpoint('bedrock', place)}:{rest}", read=("region",))
+    if vendor == "vertex":
+        api = "vertex" if rest.startswith("claude") else "vertex-gemini"
+        place = {"region": given["region"].text() if "region" in given else VERTEX_REGION}
+        place |= {"project": given["projectId"].text()} if "projectId" in given else {}
+        return _Named(f"{cloud_endpoint(api, place)}:{rest}", read=("region", "projectId"))
+    if vendor in VENDORS:
+        address, variable = VENDORS[vendor]
+        elsewhere = {"apiBaseUrl", "apiHost"} & given.keys()  # the operator's key does not go where a config says
+        key = None if elsewhere and variable else f"{{{{env.{variable}}}}}" if variable else LOCAL_KEY
+        return _Named(f"openai:{rest}", address, key)
+    ours = _ours(ident)
+    return _Named(ours) if ours else None
+
+
+def _ours(ident: str) -> str:
+    """The model of a provider that promptfoo knows by a prefix, in our words; empty for any other."""
+    known = prefixes_known().items()
+    return next((own + ident.removeprefix(theirs) for theirs, own in known if ident.startswith(theirs)), "")
+
+
+def _azure_key(given: Mapping[str, Node]) -> str | None:
+    """Where the key for Azure comes from: the operator's goes to Azure's own hosts and to the operator's, and nowhere else."""
+    base = _base(given)
+    is_azures = base is None or (urlsplit(base).hostname or "").endswith(AZURE_HOSTS)
+    return "{{env.AZURE_API_KEY}}" if is_azures else None
+
+
 def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grades: bool = False) -> ModelSpec | None:
     """The model of that id as the config sets it up; None where it is refused."""
-    vendor, _, rest = ident.partition(":")
-    address, key_variable = VENDORS.get(vendor, ("", ""))
-    prefixes = {f"{vendor}:chat:": "openai:", f"{vendor}:": "openai:"} if address else prefixes_known()
-    if address:
-        ident = f"{vendor}:{rest.removeprefix('completion:')}"  # what completes a text there answers a prompt as a chat
-    ours = next(
-        (own + ident.removeprefix(theirs) for theirs, own in prefixes.items() if ident.startswith(theirs)), None
-    )
-    if ours is None or ident.split(":")[1] in FOREIGN or ours.endswith(":"):
+    named = _named(ident, config)
+    if named is None or not named.model.partition(":")[2]:
         refusals.add(node, f"the provider {ident}")
         return None
-    kind = ours.partition(":")[0]
-    options = tuple(name for name in options_of(ours) if not (grades and name in CALLING))
-    passing = (PASSING,) if kind == "openai" else ()
+    if "text-generation" in ident.split(":")[1:2]:
+        refusals.note(node, AS_CHAT)
+    kind = named.model.partition(":")[0]
+    client = PROVIDERS[kind].client
+    options = tuple(name for name in options_of(named.model) if not (grades and name in CALLING))
+    passing = (PASSING,) if kind == "openai" or client == "azure_client" else ()
     members = refusals.known(
-        _without_usual_headers(_plain(config, kind, refusals), refusals),
-        (*ACCESS, *passing, *options), harmless=HARMLESS, there=keys_there.MODEL,
+        _without_usual_headers(_plain(config, "gemini" if client == "vertex_chat_client" else kind, refusals), refusals),
+        (*ACCESS, *named.read, *passing, *options), harmless=HARMLESS, there=keys_there.MODEL,
     )  # fmt: skip
     params: Json = {name: value_in(members[name]) for name in options if name in members}
     passed = {name: option.value for name, option in members[PASSING].mapping().items()} if PASSING in members else {}
@@ -140,20 +208,13 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grad
         members[name].whole(least=1) for name in (*LIMITS, "max_output_tokens") if params.pop(name, None) is not None
     ]
     return ModelSpec(
-        model=ours,
+        model=named.model,
         max_tokens=limit[0] if limit else MAX_TOKENS,
         params=params | passed,
         as_text=FORM in members and members[FORM].file is not None,
-        base_url=_base(members) or address or None,
-        api_key=_api_key(members) or _vendor_key(vendor, key_variable),
+        base_url=_base(members, path="" if client == "azure_client" else "/v1") or named.address or None,
+        api_key=_api_key(members) or named.key,
     )
-
-
-def _vendor_key(vendor: str, variable: str) -> str | None:
-    """Where a vendor's key comes from; None for a provider of ours, whose key the settings hold."""
-    if vendor not in VENDORS:
-        return None
-    return f"{{{{env.{variable}}}}}" if variable else LOCAL_KEY
 
 
 def options_of(model: str) -> tuple[str, ...]:
@@ -176,7 +237,7 @@ def _api_key(members: Mapping[str, Node]) -> str | None:
     return members["apiKey"].text() if "apiKey" in members else None
 
 
-def _base(members: Mapping[str, Node]) -> str | None:
+def _base(members: Mapping[str, Node], path: str = "/v1") -> str | None:
     if "apiBaseUrl" in members:
         return members["apiBaseUrl"].text()
-    return f"https://{members['apiHost'].text()}/v1" if "apiHost" in members else None
+    return f"https://{members['apiHost'].text()}{path}" if "apiHost" in members else None

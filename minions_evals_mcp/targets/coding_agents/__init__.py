@@ -1,0 +1,1 @@
+"""Coding agents that are started by their command lines."""
