@@ -28,7 +28,9 @@ _THOUGHT_END = re.compile(rf"\A.*(?:{_CLOSE}|<\|channel\|>final<\|message\|>)", 
 _THOUGHT_START = re.compile(_OPEN, re.IGNORECASE)
 _MEMBER = re.compile(r"""\{\s*(?:"|'|[A-Za-z_]\w*\s*:|\})""")
 _BRACE = re.compile(r"[{}]")
-_COMMENT = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+_COMMENT = re.compile(
+    r"""("(?:[^"\\]|\\.)*+(?:"|\\?\Z)|'(?:[^'\\]|\\.)*+(?:'|\\?\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)""", re.DOTALL
+)
 _TYPESET = str.maketrans("\u201c\u201d\u201e", '"""')
 _NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
 REASONS = ("reason", "rationale", "reasoning", "explanation")

@@ -27,8 +27,8 @@ def shortened(text: str, limit: int) -> str:
 
 
 def sentence_case(text: str) -> str:
-    """The text as the beginning of a sentence; all but its first letter stays, names and abbreviations too."""
-    return text[:1].upper() + text[1:]
+    """The text as the beginning of a sentence. A name such as `support/prompt@2`, which is not all letters, stays as it is."""
+    return text[:1].upper() + text[1:] if text.split(" ")[0].rstrip(",:").isalpha() else text
 
 
 def printable(text: str, limit: int = 200) -> str:
