@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from minions_evals_mcp.embedding.embedder import Embedder, PieceEmbedder, Vector
 from minions_evals_mcp.embedding.loading import Loaded
 from minions_evals_mcp.errors import InstrumentError, UnsupportedError
+from minions_evals_mcp.next_steps import argument
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,6 +69,12 @@ def _wordllama() -> Backend:
     )  # its import calls basicConfig(INFO), which leaves a root with a handler alone
     try:
         import wordllama  # noqa: PLC0415  imported at first use: 0.3 s and 60 MB
+    except ImportError as error:
+        raise InstrumentError(
+            f"the embedder {WORDLLAMA!r} cannot be loaded: {error}.",
+            remedy="Install it with: pip install wordllama (without a wheel for this system it needs a C compiler), "
+            f"or name another {argument('embedder')}.",
+        ) from error
     finally:
         logging.getLogger().removeHandler(quiet)
 

@@ -6,6 +6,7 @@ Whatever was under test stays text: no markup of its own, no link, no picture an
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import MutableMapping, Sequence
 from functools import cache
 
@@ -32,6 +33,17 @@ ROLES = {
     "system": "system", "tool": "tool",
 }  # fmt: skip
 _Env = MutableMapping[str, object]
+_CODE = (
+    ("python", r"(?:async )?def \w+\(|class \w+[(:]|import [\w.]+(?: as \w+)?$|from [\w.]+ import |@\w+"),
+    (
+        "javascript",
+        r"(?:async )?function \w*\(|(?:const|let|var) \w+ =|export (?:default|const|function|class) |import .+ from ['\"]",
+    ),
+    ("sql", r"SELECT .+(?:\n| )FROM "),
+)
+"""How code begins that stands in no fence, by its language."""
+_SHAPE = re.compile(r"^(?:\s{2,}|\t)\S|[;{}:]$", re.MULTILINE)
+"""A line of code, as a sentence has none: indented, or ended by a mark of its language."""
 
 
 def rendered_output(value: JsonValue) -> Markup:
@@ -42,7 +54,19 @@ def rendered_output(value: JsonValue) -> Markup:
         return Markup("").join(map(_bubble, turns))
     if isinstance(found, dict | list):
         return json_tree(found)
+    if isinstance(value, str) and (language := code_language(value)):
+        return Markup('<pre class="hl" tabindex="0" role="region" aria-label="output as code">{}</pre>').format(
+            highlighted(value, language)
+        )
     return markdown_text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def code_language(text: str) -> str:
+    """The language of a text that is code from its first line on; empty for any other."""
+    code = text.strip()
+    if "\n" not in code or "```" in code or not _SHAPE.search(code[:LONG]):
+        return ""
+    return next((language for language, begins in _CODE if re.match(begins, code, re.MULTILINE)), "")
 
 
 def is_structured(value: JsonValue) -> bool:
@@ -111,7 +135,7 @@ def _markdown() -> MarkdownIt:
     for name, rule in (
         ("link_open", _link_open), ("link_close", _link_close), ("image", _image), ("heading_open", _heading_open),
         ("heading_close", _heading_close), ("table_open", _table_open), ("table_close", _table_close), ("fence", _fence),
-        ("code_block", _fence), ("th_open", _cell_open), ("td_open", _cell_open),
+        ("code_block", _fence), ("softbreak", _line_end), ("th_open", _cell_open), ("td_open", _cell_open),
     ):  # fmt: skip
         reader.add_render_rule(name, rule)
     return reader
@@ -135,6 +159,12 @@ def _fence(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Op
     del renderer, options, env
     language = tokens[at].info.strip().split(" ")[0]
     return f'<pre class="hl" tabindex="0">{_highlighted(tokens[at].content, language, "")}</pre>'
+
+
+def _line_end(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: _Env) -> str:
+    """A line of an output ends where its author ended it."""
+    del renderer, tokens, at, options, env
+    return "<br>\n"
 
 
 def _link_open(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: _Env) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -185,3 +186,12 @@ async def test_an_endless_word_is_counted_quickly() -> None:
 @given(st.text())
 def test_every_text_has_a_number_of_tokens(text: str) -> None:
     assert (token_count(text) > 0) == bool(text)
+
+
+async def test_where_the_default_cannot_be_imported_a_likeness_is_not_measured_and_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    local._wordllama.cache_clear()  # pyright: ignore[reportPrivateUsage]  else the one that is loaded stays
+    with pytest.raises(InstrumentError, match=r"'wordllama' cannot be loaded.*pip install wordllama"):
+        await wordllama_embedder().embed(["one", "two"])

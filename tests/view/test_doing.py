@@ -103,6 +103,8 @@ async def test_a_prompt_is_edited_as_a_new_version_and_only_the_latest_is(engine
         page = (await client.get(saved.headers["location"])).text
         assert "p@2" in page
         assert "<ins>" in page
+        assert "No prompt text is recorded" not in page
+        assert "No prompt text is recorded under support@2" in (await client.get("/prompts?version=support@2")).text
         for form, told in (
             (edited, "is no longer the latest version"),
             ({**edited, "after": "none"}, "no prompt-version with the id"),
@@ -127,6 +129,7 @@ async def test_labels_are_drawn_from_the_page_on_which_judges_agree_or_not(engin
         assert "gave equal scores in 100 %" in page
         assert "Licences" in page
         assert "Who gave what" in page
+        assert "draw up to 30 outputs" in page
         assert 'class="right num same">20' in page
         runs = (await client.get("/runs")).text
         assert "the same outputs, judged again" in runs
@@ -200,13 +203,15 @@ async def test_a_step_that_gave_what_was_wanted_is_quoted_and_not_put_at_fault(e
 async def test_a_failed_case_is_made_a_test_case_from_its_page(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs={"output": "on 19 May"}), answer("a", "c", "On 21 May."))
     await save(engine, benchmark("b", "c"))
-    job = await bench(engine, "b")
+    job = await bench(engine, "b", key="nightly")
     async with visitor(engine) as client:
         page = (await client.get(f"/case?run={job.id}&at=0.1")).text
         assert f'name="id" value="{job.id}:1.1"' in page
+        assert f'name="id" value="{job.id}:1.1"' in (await client.get("/case?run=nightly&at=0.1")).text
         form = {"id": f"{job.id}:1.1", "run": job.id, "at": "0.1", "corrected": "On 19 May.", "why": "<b>wrong</b> day"}
         made = (await client.post("/promote", data=form)).text
         assert "is active" in made
         assert "&lt;b&gt;wrong" in made
         assert "is a draft" in (await client.post("/promote", data={**form, "corrected": " "})).text
+        assert 'href="/case?id=c#promote">give it' in (await client.get("/")).text, "where the correct answer is given"
         assert "no failed run" in (await client.post("/promote", data={"id": "nothing"})).text

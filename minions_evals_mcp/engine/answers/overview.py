@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.stats.attempts import BUDGET
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units, run_pairs
-from minions_evals_mcp.store.queries.drafts import count_drafts
+from minions_evals_mcp.store.queries.drafts import case_of_newest_draft, count_drafts
 from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waiting, count_waiting_users
 from minions_evals_mcp.store.queries.pages import listings, overview
 from minions_evals_mcp.store.queries.pages.benchmark_uses import BenchmarkUses, benchmark_uses
@@ -123,6 +123,8 @@ class Overview(Value):
     waiting: int
     users: int
     drafts: int
+    draft_of: str | None
+    """The case of which the newest draft was made."""
     decided: tuple[Decided, ...]
 
 
@@ -155,6 +157,7 @@ def _overview(db: Db, *, skip: int, limit: int) -> Overview:
         waiting=count_waiting(db),
         users=count_waiting_users(db),
         drafts=count_drafts(db),
+        draft_of=case_of_newest_draft(db),
         decided=newest_decisions(db, limit=COMPARISONS),
     )
 

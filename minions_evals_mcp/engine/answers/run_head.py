@@ -99,4 +99,5 @@ def _judge(db: Db, job: Job) -> str:
     kinds = [JUDGES[kind] for kind in run_cases.judge_types(db, job.id)]
     model = job.spec.get("judgeModel")
     judges = [str(model) if kind == "a model" and isinstance(model, str) else kind for kind in kinds]
-    return " and ".join(judges) or "nobody yet"
+    so_far = " so far" if judges and job.state == "awaiting-judgments" else ""
+    return (" and ".join(judges) or "nobody yet") + so_far

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -298,7 +299,9 @@ def schema_of(value: JsonValue) -> Json:
 def in_words(tightened: Stricter) -> str:
     """The suggestion in one sentence."""
     shown = "; ".join(
-        f"{assertion.type} {assertion.value!r}" if assertion.value is not None else assertion.type
+        f"{assertion.type} {json.dumps(assertion.value, ensure_ascii=False)}"
+        if assertion.value is not None
+        else assertion.type
         for assertion in tightened.added
     )
     left = f"; {', '.join(tightened.open)} would still pass" if tightened.open else ""

@@ -30,7 +30,7 @@ from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.scoring.classification.classify import KNOWN_FROM
 from minions_evals_mcp.scoring.failure_causes import blames_answer
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
-from minions_evals_mcp.store import records
+from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units
@@ -165,6 +165,9 @@ async def read_case_page(engine: Engine, run_id: str, place: Place, *, beside: s
     """
     cases = await cases_at(engine, run_id, [place])
     if not cases:
+        keyed = await engine.store.read(partial(jobs.job_by_key, key=run_id))
+        if keyed is not None and keyed.id != run_id:
+            return await read_case_page(engine, keyed.id, place, beside=beside)
         raise NotFoundError("case of that run", f"{run_id} {place[0]}.{place[1]}", remedy="Start from the run's page.")
     case = cases[0]
     tried = await engine.store.read(lambda db: case_strip.tried(db, case.test_case_id, trial=case.trial, limit=RUNS))
