@@ -68,6 +68,8 @@ def _checks(row: dict[str, JsonValue], subject: Subject) -> OutputChecks:
         known, is_asking = _vetted(assertion, len(assertions))
         assertions.append(known)
         asking = asking or is_asking
+    if not assertions:
+        raise InvalidRecordError("is empty, so nothing would be checked", field="assert")
     return _of_row((tuple(assertions), subject, _number(row, "threshold"), False, asking))
 
 

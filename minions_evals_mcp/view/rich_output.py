@@ -42,7 +42,7 @@ _CODE = (
     ("sql", r"SELECT .+(?:\n| )FROM "),
 )
 """How code begins that stands in no fence, by its language."""
-_SHAPE = re.compile(r"^(?:\s{2,}|\t)\S|[;{}:]$", re.MULTILINE)
+_SHAPE = re.compile(r"^(?:[^\S\n]{2,}|\t)\S|[;{}:]$", re.MULTILINE)
 """A line of code, as a sentence has none: indented, or ended by a mark of its language."""
 
 

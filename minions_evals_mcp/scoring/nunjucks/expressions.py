@@ -22,6 +22,7 @@ from minions_evals_mcp.scoring.nunjucks.values import (
     compared,
     concatenated,
     identical,
+    js_length,
     js_string,
     same,
     to_number,
@@ -141,7 +142,7 @@ def looked_up(held: object, name: object) -> object:
     if isinstance(held, str | list | range):
         members = cast("Sequence[object]", held)
         if name == "length":
-            return len(members)
+            return js_length(cast("list[object]", held))
         if isinstance(name, str) and name.isdecimal():
             name = int(name)
         if isinstance(name, int) and not isinstance(name, bool):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -21,6 +21,7 @@ from minions_evals_mcp.scoring.nunjucks.values import (
     as_added,
     as_js,
     is_number,
+    js_length,
     js_string,
     to_number,
     truth,
@@ -136,7 +137,9 @@ def _rounded(value: object, precision: object = 0, way: object = "") -> object:
 def _length(value: object) -> object:
     if value is None or value is False or isinstance(value, Undefined):
         return 0
-    return len(cast("Sequence[object]", value)) if isinstance(value, list | str | dict | range) else UNDEFINED
+    if isinstance(value, dict):
+        return len(cast("dict[object, object]", value))
+    return js_length(cast("list[object]", value)) if isinstance(value, list | str | range) else UNDEFINED
 
 
 def _centred(value: object, width: object = 80) -> str:

@@ -19,6 +19,7 @@ from minions_evals_mcp.scoring.nunjucks.values import (
     calculated,
     compared,
     identical,
+    js_length,
     js_string,
     to_number,
     truth,
@@ -38,7 +39,7 @@ def _under(value: object, name: object) -> object:
     if value is None or isinstance(value, Undefined):
         raise ValueError(f"there is nothing to look up {js_string(name)} in")
     if isinstance(value, str | list) and name == "length":
-        return len(cast("Sequence[object]", value))
+        return js_length(cast("list[object]", value))
     return cast("dict[str, object]", value).get(js_string(name), UNDEFINED) if isinstance(value, dict) else UNDEFINED
 
 

@@ -83,6 +83,15 @@ def truth(value: object) -> bool:
     return False if isinstance(value, float) and math.isnan(value) else bool(value)
 
 
+def js_length(value: str | list[object] | range) -> int:
+    """The length as JavaScript counts it: a character beyond U+FFFF, such as an emoji, is two."""
+    return (
+        len(value.encode("utf-16-le", "surrogatepass")) // 2
+        if isinstance(value, str) and not value.isascii()
+        else len(value)
+    )
+
+
 def js_string(value: object) -> str:
     """The value as Nunjucks prints it: null and what is missing as nothing, a list with commas, an object by its kind."""
     match value:

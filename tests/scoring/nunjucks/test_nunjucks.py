@@ -37,6 +37,7 @@ TOLD = (
     ("{{ 0.1 + 0.2 }} {{ 10 > 9 }} {{ 'a' < 'b' }} {{ n - 1 }} {{ n * 1.5 }}", "0.30000000000000004 true true 4 7.5"),
     ("{{ n is number }} {{ nul is none }} {{ missing is defined }} {{ range(3) }}", "true true false 0,1,2"),
     ("{{ 5|string }}{{ 'abc'|list }}{{ l|length }}{{ o|length }}{{ nul|length }}{{ '<a>'|escape }}", "5a,b,c220&lt;a&gt;"),
+    ("{{ '\U0001f600a'|length }}{{ '\U0001f600a'.length }}{{ '\u00e9'|length }}", "331"),
     ("{{ true ~ none ~ 'x' ~ missing ~ [1, 2] }}", "truenullxundefined1,2"),
     ("{{ s }}\n", "Abc\n"),
     ("[{{ ''|wordcount }}]", "[]"),

@@ -7,7 +7,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
@@ -21,10 +21,6 @@ from tests.workshop import config_in, opened
 VERDICT = "(improved|regressed|equivalent|inconclusive|not comparable)"
 CLAUSE = f"it (?:is )?{VERDICT}"
 LEVEL = r"the level (?:fell|rose) by [\d.]+ on [\d-]+ \([\d.]+ → [\d.]+, \d+ runs? on this level\)"
-SAID_BEFORE = "Compared with the run before:"
-"""How the sentence goes on where the verdict stands just before it."""
-MONTHS = {f"{month:%b}": month.month for month in (date(2026, number, 1) for number in range(1, 13))}
-DAY = re.compile(rf"\b(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})")
 Stated = dict[int, dict[str, tuple[str, str]]]
 """By history and place: the verdict, and the newest change of level (empty where there is none; "?" where a place names none)."""
 
@@ -46,10 +42,15 @@ async def stated(folder: Path, seeds: Sequence[int]) -> Stated:
                 assert row is not None
                 found[seed]["overview"] = _words(html.unescape(re.sub(r"<[^>]+>", " ", row[0])), rf"[▲▼=?≠] {VERDICT}")
                 about = await page(f"/benchmark?id=history%2F{seed}")
-                found[seed]["benchmark page"] = _words(about, f"Compared with the run before, {CLAUSE}")
+                found[seed]["benchmark page"] = _words(
+                    about, f"Compared with the run before, {CLAUSE}|History {seed} {VERDICT}"
+                )
                 found[seed]["run page"] = _words(await page(f"/run?id={after}"), CLAUSE)
                 changes = await page(f"/comparison?before={before}&after={after}")
-                found[seed]["comparison page"] = (_first(rf"(?:[▲▼=?≠]|\S+@\d+|This run) (?:is )?{VERDICT}", changes), "?")
+                found[seed]["comparison page"] = (
+                    _first(rf"\S {VERDICT}:|≠ (not comparable)", " ".join(changes.split())),
+                    "?",
+                )
                 report = await written(engine, ".html", after)
                 text = html.unescape(re.sub(r"<[^>]+>", " ", report))
                 found[seed]["report"] = _words(text, rf"Compared with the run of [^:]+:\d\d UTC, {CLAUSE}")
@@ -87,10 +88,15 @@ async def _ask_server(folder: Path, runs: dict[int, list[str]], found: Stated) -
 
 
 def _words(text: str, verdict: str) -> tuple[str, str]:
-    text = DAY.sub(lambda day: f"{day[3]}-{MONTHS[day[2]]:02}-{int(day[1]):02}", " ".join(text.split()))
-    before, is_said, _ = text.partition(SAID_BEFORE)
-    said = re.findall(rf"\b{VERDICT}\b", before, re.IGNORECASE)[-1].lower() if is_said else _first(verdict, text)
-    return said, _first(f"({LEVEL})", text, missing="")
+    text = _DAY.sub(_iso, " ".join(text.split()))  # a page names the month
+    return _first(verdict, text), _first(f"({LEVEL})", text, missing="")
+
+
+_DAY = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} \d{4}\b(?!,)")
+
+
+def _iso(day: re.Match[str]) -> str:
+    return datetime.strptime(day[0], "%d %b %Y").replace(tzinfo=UTC).date().isoformat()
 
 
 def _first(pattern: str, text: str, *, missing: str | None = None) -> str:
