@@ -28,7 +28,7 @@ def shortened(text: str, limit: int) -> str:
 
 def sentence_case(text: str) -> str:
     """The text as the beginning of a sentence. A name such as `support/prompt@2`, which is not all letters, stays as it is."""
-    return text[:1].upper() + text[1:] if text.split(" ")[0].rstrip(",:").isalpha() else text
+    return text[:1].upper() + text[1:] if text.partition(" ")[0].rstrip(",:").isalpha() else text
 
 
 def printable(text: str, limit: int = 200) -> str:
