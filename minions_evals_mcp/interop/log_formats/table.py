@@ -33,12 +33,14 @@ from minions_evals_mcp.interop.log_formats import (
     tau_bench,
     trace_log,
 )
+from minions_evals_mcp.interop.log_formats.tables import ragas_rows
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
 from minions_evals_mcp.interop.logs.records import answered
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample, Recorded
 from minions_evals_mcp.interop.logs.whole_documents import is_yaml, whole_document
 from minions_evals_mcp.interop.parsing import ROOTS
+from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
 from minions_evals_mcp.interop.trajectory import is_trajectory
 from minions_evals_mcp.sessions.conversation import finite
 
@@ -49,11 +51,12 @@ Reader = Callable[[Path], Iterator[Item]]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The beginning of a file: `magic` of a binary one, else the beginning of its (first) JSON value."""
+    """The beginning of a file: `magic` of a binary one, the `columns` of a table, else the beginning of its (first) JSON value."""
 
     path: Path
     magic: bytes
     first: JsonValue
+    columns: frozenset[str] = frozenset()
 
     @property
     def is_lines(self) -> bool:
@@ -134,6 +137,10 @@ FORMATS: tuple[Format, ...] = (
             ("gemini-cli", "a session of Gemini CLI"), ("opencode", "a session of opencode"),
         )
     ),
+    Format(
+        ragas_rows.NAME, "a data set or results of ragas",
+        lambda seen: ragas_rows.has_columns(seen.columns) or ragas_rows.is_rows(seen.first), ragas_rows.read,
+    ),
     Format("data-set", "a data set (input, expected_output)", lambda seen: data_set.is_rows(seen.first), data_set.read),
     Format("skill-evals", "evaluations of a skill (evals.json)", lambda seen: skill_evals.is_evals(seen.first), skill_evals.read),
 )  # fmt: skip
@@ -149,9 +156,18 @@ def sniff(path: Path) -> Seen:
     text = head.decode("utf-8", "ignore")
     if is_yaml(path):
         return Seen(path, b"", None if any(f"{root}:" in text for root in ROOTS) else _document(path))
+    if path.suffix.lower() in SEPARATORS:
+        return Seen(path, b"", glimpse(text), _columns(path))
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         text = text.lstrip("\ufeff").lstrip().partition("\n")[0]
     return Seen(path, b"", glimpse(text))
+
+
+def _columns(path: Path) -> frozenset[str]:
+    try:
+        return frozenset(next((row.cells for row in read_text_table(path)), dict[str, str]()))
+    except InvalidRecordError:
+        return frozenset()  # whoever reads its rows says so
 
 
 def _document(path: Path) -> JsonValue:

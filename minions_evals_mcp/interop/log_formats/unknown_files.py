@@ -30,6 +30,7 @@ KEYS: dict[str, str] = {
     "mlflow": "info data trace_id request_id spans assessments",
     "langsmith": "run_type trace_id inputs outputs dataset_id reference_example_id",
     "langfuse": "traceId observations scores sessionId projectId dataType expectedOutput datasetName",
+    "ragas": "user_input response reference retrieved_contexts reference_contexts multi_responses rubrics",
     "data-set": "input expected_output expectedOutput context retrieval_context tools_called expected_tools scenario",
     "adk-evalset": "eval_set_id eval_cases eval_id conversation session_input",
     "pydantic-evals": "cases evaluators inputs expected_output metadata report_evaluators",

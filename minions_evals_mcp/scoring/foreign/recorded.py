@@ -44,8 +44,8 @@ def verdict_of(score: Mapping[str, JsonValue], *, threshold: float | None = None
         return RecordedVerdict(said, number if fits and number is not None else float(said), shown)
     if number is None:
         return f"its value {shown[:60]!r} is no verdict"
-    if score.get("lowerIsBetter"):
-        return f"its value {shown[:60]} is better the lower it is, and the log gives no limit"
+    if scale := _without_limit(score, threshold):
+        return f"its value {shown[:60]} is {scale}"
     if threshold is not None:
         return RecordedVerdict(number >= threshold, min(1.0, max(0.0, number)), shown)
     if not 0 <= number <= 1:
@@ -53,8 +53,17 @@ def verdict_of(score: Mapping[str, JsonValue], *, threshold: float | None = None
     return RecordedVerdict(number >= FULL, number, shown)
 
 
+def _without_limit(score: Mapping[str, JsonValue], threshold: float | None) -> str:
+    """Why a number says nothing of passing: which way it counts, or from where on; empty where it says it."""
+    if score.get("lowerIsBetter"):
+        return "better the lower it is, and the log gives no limit"
+    return "a grade, and the log gives no pass mark" if score.get("isGrade") and threshold is None else ""
+
+
 def may_judge(score: Mapping[str, JsonValue]) -> bool:
     """Whether scores of this kind are verdicts, be it that this one failed or left the output unscored."""
+    if score.get("isGrade"):
+        return False
     if score.get("error") or score.get("unscored") or isinstance(score.get("passed"), bool):
         return True
     return score.get("value") in (None, "NaN") or isinstance(verdict_of(score), RecordedVerdict)

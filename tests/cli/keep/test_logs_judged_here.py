@@ -35,6 +35,7 @@ EXPECTING: dict[str, tuple[int, int, str, tuple[tuple[str, str], ...]]] = {
     ),
     "openevals": (3, 3, "sims2.json", (('"score": true', '"score": false'), ("In Paris", "In Rome"))),
     "lm-eval": (3, 3, "samples_geo_2026-11-21T10-00-00.5.jsonl", (('"exact_match": 1.0', '"exact_match": 0.0'),)),
+    "ragas": (3, 3, "r.ndjson", (('"concise": 1', '"concise": 0'),)),
     "mlflow": (1, 1, "b.jsonl", (('\\"A1\\"', '\\"B\\"'),)),
 }
 """Of logs that say what is expected: how many of how many pass here; a second one's file, and what makes it another and worse."""

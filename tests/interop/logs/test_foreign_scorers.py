@@ -15,7 +15,7 @@ from minions_evals_mcp.scoring.assertions.table import check
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
 from tests.shared.interop.log_parts import DEEPEVAL, LOG, TAU, TAU2, TRACE, line, tau2_simulation
 from tests.shared.interop.makers import INSPECT_HEADER, Json, inspect_sample, samples, written
-from tests.shared.interop.whole_files import ITEM, lm_eval_line
+from tests.shared.interop.whole_files import ITEM, lm_eval_line, ragas_row
 
 RECORDED = Path(__file__).parents[2] / "shared/interop/inspect_verdicts.jsonl"
 GROUPS = [json.loads(group) for group in RECORDED.read_text("utf-8").splitlines()]
@@ -127,6 +127,7 @@ OTHERS: dict[str, tuple[str, Any, Any]] = {
     "openai-evals": ("run.jsonl", [{**LOG[0], "spec": {**cast("Json", LOG[0]["spec"]), "run_config": {}}}, *LOG[1:]], ("correct", False)),
     "openai-evals-items": ("items.jsonl", [ITEM], ("exact", False)),
     "mlflow": ("m.jsonl", [TRACE], ("value", "no")),
+    "ragas": ("r.jsonl", [ragas_row(0)], ("concise", 0)),
 }  # fmt: skip
 """Of formats whose scorers are not supported here: a file in which outputs are right, and what says that they are wrong."""
 

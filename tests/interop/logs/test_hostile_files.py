@@ -44,6 +44,7 @@ NO_IDS = (
     "langfuse",
     "skill-evals",
     "data-set",
+    "ragas",
     "adk-evalset",
     "pydantic-evals",
     "strands",

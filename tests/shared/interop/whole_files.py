@@ -85,6 +85,14 @@ def lm_eval_line(number: int, of_filter: str = "none", **more: object) -> Json:
     }  # fmt: skip
 
 
+def ragas_row(number: int) -> Json:
+    """A row of ragas's results: a grade, and an aspect, which is 1 or 0."""
+    return {
+        "user_input": f"{number}?", "retrieved_contexts": ["Paris is the capital."], "response": "Paris", "reference": "Paris",
+        "faithfulness": 0.87, "concise": 1,
+    }  # fmt: skip
+
+
 SIMULATION: Json = {
     "trajectory": [{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "In Paris."}],
     "evaluator_results": [{"key": "right", "score": True, "comment": "it is"}],
@@ -121,6 +129,7 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "langsmith": ("runs.jsonl", _json([{**RUN, "id": f"r{n}", "trace_id": f"r{n}"} for n in range(3)])),
     "langfuse": ("rows.jsonl", _json([observation(f"o{n}", traceId=f"t{n}", input="Q", output="A") for n in range(3)])),
     "parquet": ("t.parquet", _table),
+    "ragas": ("r.jsonl", _json([ragas_row(n) for n in range(3)])),
     "data-set": ("goldens.json", _json([{"input": f"{n}?", "expected_output": "Paris", "context": ["c"]} for n in range(3)])),
     "adk-evalset": ("a.evalset.json", _json({"eval_set_id": "geo", "eval_cases": [*map(_adk_case, range(3))]})),
     "pydantic-evals": ("d.json", _json({"name": "geo", "cases": [{"inputs": f"{n}?", "expected_output": "A"} for n in range(3)]})),
