@@ -71,9 +71,9 @@ def _wordllama() -> Backend:
         import wordllama  # noqa: PLC0415  imported at first use: 0.3 s and 60 MB
     except ImportError as error:
         raise InstrumentError(
-            f"the embedder {WORDLLAMA!r} cannot be loaded: {error}.",
-            remedy="Install it with: pip install wordllama (without a wheel for this system it needs a C compiler), "
-            f"or name another {argument('embedder')}.",
+            f"the embedder {WORDLLAMA!r} cannot be loaded ({error}); pip install wordllama, which without a wheel for this system "
+            "needs a C compiler",
+            remedy=f"Or name another {argument('embedder')}.",
         ) from error
     finally:
         logging.getLogger().removeHandler(quiet)
