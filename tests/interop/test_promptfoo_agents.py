@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.engine.config_eval.evaluation import AgentSpec
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
@@ -29,7 +30,9 @@ print(json.dumps({"type": "user", "session_id": "s", "message": {"role": "user",
 if "--max-turns=1" in sys.argv:
     print(json.dumps({"type": "result", "subtype": "error_max_turns", "is_error": True, "session_id": "s"}))
     sys.exit(1)
-said = [asked, os.path.basename(os.getcwd()), sorted(os.listdir()), os.environ.get("COLOUR", ""), os.environ.get("ANTHROPIC_API_KEY", "")]
+at = [word for word in sys.argv if word.startswith("--mcp-config=")]
+said = [asked, os.path.basename(os.getcwd()), sorted(os.listdir()), os.environ.get("COLOUR", ""), os.environ.get("ANTHROPIC_API_KEY", ""),
+        at and json.loads(at[0].partition("=")[2])]
 last = {"type": "result", "subtype": "success", "is_error": False, "result": json.dumps(said), "num_turns": 2, "session_id": "s",
         "total_cost_usd": 0.25, "usage": {"input_tokens": 30, "output_tokens": 4}}
 if any(word.startswith("--json-schema=") for word in sys.argv):
@@ -96,7 +99,8 @@ def test_each_setting_of_claude_code_is_an_option_of_its_command_line(tmp_path: 
     usual = ("claude", "-p", "--output-format", "stream-json", "--verbose")
     assert found.run[:5] == usual
     wanted = {*(word.replace("{base}", str(tmp_path)) for word in words), "--strict-mcp-config"}
-    assert {*found.run[5:]} == wanted
+    documents = [f"{option}={canonical(document)}" for option, document in found.documents.items()]
+    assert {*found.run[5:], *documents} == wanted
 
 
 def test_every_option_in_the_table_is_tried() -> None:
@@ -195,10 +199,12 @@ async def test_the_agents_session_is_the_answer(tmp_path: Path, monkeypatch: pyt
         {"type": "javascript", "value": "JSON.parse(output)[3] === 'blue' && JSON.parse(output)[4] === 'sk-own'"},
         {"type": "javascript", "value": "context.providerResponse.metadata.numTurns === 2"},
         {"type": "javascript", "value": "context.providerResponse.metadata.toolCalls[0].output === 'loaded'"},
+        {"type": "javascript", "value": f"JSON.parse(output)[5].mcpServers.n.headers.A === 'at {tmp_path}'"},
         {"type": "skill-used", "value": "wiki"},
         {"type": "cost", "threshold": 0.3},
     ]
-    config: Json = {"env": {"COLOUR": "blue"}, "apiKey": "sk-own"}
+    server: Json = {"name": "n", "url": "http://127.0.0.1:1/mcp", "headers": {"A": "at {{env.HOME}}"}}
+    config: Json = {"env": {"COLOUR": "blue"}, "apiKey": "sk-own", "mcp": {"servers": [server]}}
     rows = _results(await _evaluated(tmp_path, monkeypatch, config, [{"vars": {"q": "Hello"}, "assert": checks}]))
     assert [(row["success"], row.get("error")) for row in rows] == [(True, None)]
 

@@ -184,7 +184,7 @@ async def test_an_agent_s_steps_are_told_in_order_with_the_one_that_is_suspected
         assert page.count("<h3>Arguments</h3>") == 3
         assert "503 Service Unavailable" in page
         assert "⚑ suspected" in page
-        assert "at fault" not in page, "the cause is not known for sure"
+        assert "at fault" not in page, "the cause is uncertain"
         assert "No steps were recorded" not in (await client.get("/trajectory?run=job1&at=0.1")).text
 
 

@@ -98,10 +98,12 @@ class AgentSpec(Value):
     """A coding agent's program with its options, given the prompt as its input.
 
     It works in `folder`; empty: in an empty one of its own. `code` is the digest of what it finds there and in its plugins.
+    `documents` are options whose value is JSON. Words, documents and variables may hold `{{env.NAME}}`.
     """
 
     kind: Literal["agent"] = "agent"
     run: tuple[str, ...]
+    documents: Json = {}
     format: HostStream
     folder: str = ""
     environment: dict[str, str] = {}

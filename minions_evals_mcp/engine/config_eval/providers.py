@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.providers import NO_ACCESS, ProviderAccess
 from minions_evals_mcp.engine.budget import Budget, Metered, uncapped, vet_cap
@@ -219,7 +220,9 @@ class Providers:
             )
         given = {**spec.environment, **spec.secrets}
         environment = {key: with_variables(value, self.environment) for key, value in given.items()}
-        return CodingAgent(name, spec.run, spec.format, spec.folder, environment)
+        options = [f"{option}={canonical(self._filled(value))}" for option, value in spec.documents.items()]
+        first, *rest = (with_variables(word, self.environment) for word in spec.run)
+        return CodingAgent(name, (first, *options, *rest), spec.format, spec.folder, environment)
 
     def _talk(self, provider: Provider, spec: SimulatedUserSpec, models: Iterator[Models], budget: Budget) -> Responder:
         """A user whom the named model plays, else the one that judges, with whoever answers the column."""

@@ -41,7 +41,7 @@ def is_results(seen: JsonValue) -> bool:
 
 
 def is_line(seen: JsonValue) -> bool:
-    """Returns whether a line is one of promptfoo's results (`-o results.jsonl`)."""
+    """Whether a line is a result of promptfoo (`-o results.jsonl`)."""
     return {"testCase", "promptIdx", "testIdx", "success"} <= obj(seen).keys()
 
 

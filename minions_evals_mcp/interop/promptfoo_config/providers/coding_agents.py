@@ -9,8 +9,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.digests import canonical, digest
+from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.engine.config_eval.evaluation import AgentSpec
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config.source.agent_ids import agent_of
@@ -28,7 +30,8 @@ _SILENT = (
     "include_hook_events", "log_level", "title", "persist_threads", "thread_pool_size",
 )  # fmt: skip
 HARMLESS: Mapping[str, str] = dict.fromkeys(_SILENT, "it changes no answer")
-_Words = Iterator[str]
+_Words = Iterator[str | tuple[str, JsonValue]]
+"""Words of the command line, and options whose value is JSON."""
 _Written = Callable[[Node], _Words]
 
 
@@ -56,13 +59,6 @@ def _listed(name: str) -> _Written:
 def _sources(node: Node) -> _Words:
     """Whose settings are read; an empty list says nobody's."""
     yield f"--setting-sources={','.join(one.text() for one in node.elements())}"
-
-
-def _json(name: str) -> _Written:
-    def written(node: Node) -> _Words:
-        yield f"{name}={canonical(node.value)}"
-
-    return written
 
 
 def _switch(name: str, *, when: bool = True) -> _Written:
@@ -118,15 +114,11 @@ def _schema(node: Node) -> _Words:
     members = node.mapping()
     if "schema" not in members:
         raise node.wrong("must be {type: json_schema, schema: …}")
-    yield f"--json-schema={canonical(members['schema'].value)}"
+    yield "--json-schema", members["schema"].value
 
 
-def _settings(node: Node) -> _Words:
-    yield f"--settings={_place(node) if isinstance(node.value, str) else canonical(node.value)}"
-
-
-def _sandbox(node: Node) -> _Words:
-    yield f"--settings={canonical({'sandbox': node.value})}"
+def _agents(node: Node) -> _Words:
+    yield "--agents", node.value
 
 
 def _mode(node: Node) -> _Words:
@@ -139,7 +131,7 @@ def _servers(node: Node) -> _Words:
     servers = [*(members["servers"].elements() if "servers" in members else ())]
     servers += [members["server"]] if "server" in members else []
     if servers:
-        yield f"--mcp-config={canonical({'mcpServers': dict(map(_server, servers))})}"
+        yield "--mcp-config", {"mcpServers": dict(map(_server, servers))}
 
 
 def _server(node: Node) -> tuple[str, Json]:
@@ -177,7 +169,7 @@ CLAUDE: Mapping[str, _Written] = {
     "tools": _tools,
     "additional_directories": _folders("--add-dir"),
     "setting_sources": _sources,
-    "agents": _json("--agents"),
+    "agents": _agents,
     "agent": _option("--agent"),
     "betas": _listed("--betas"),
     "output_format": _schema,
@@ -256,13 +248,15 @@ def agent_spec(ident: str, config: Node, refusals: Refusals) -> AgentSpec | None
     if len(refusals) > before:
         return None
     assert command.format is not None
+    plain = [word for word in words if isinstance(word, str)]
     return AgentSpec(
-        run=(*command.run[:1], *_rest(command.run, words)),
+        run=(*command.run[:1], *_rest(command.run, plain)),
+        documents=dict(word for word in words if not isinstance(word, str)),
         format=command.format,
         folder=folder,
         environment={name: value for name, value in environment.items() if not SECRET_NAME.search(name)},
         secrets={name: value for name, value in environment.items() if SECRET_NAME.search(name)},
-        code=_code(words, folder, config.source.base.resolve()),
+        code=_code(plain, folder, config.source.base.resolve()),
         installed_with=INSTALLED_WITH[program],
     )
 
@@ -281,7 +275,7 @@ def _rest(run: Sequence[str], words: Sequence[str]) -> Iterator[str]:
     yield from (word for word in run[1:] if word == "-")
 
 
-def _claude_words(_ident: str, members: Mapping[str, Node], folder: str) -> Iterator[str]:
+def _claude_words(_ident: str, members: Mapping[str, Node], folder: str) -> _Words:
     allowed = _allowed(members, folder)
     if allowed:
         yield f"--allowedTools={','.join(allowed)}"
@@ -293,16 +287,15 @@ def _claude_words(_ident: str, members: Mapping[str, Node], folder: str) -> Iter
         raise members["permission_mode"].wrong("bypassPermissions needs allow_dangerously_skip_permissions: true")
 
 
-def _claude_settings(settings: Node | None, sandbox: Node | None) -> Iterator[str]:
-    """The settings with the sandbox's in them, as the SDK joins them: the command line takes one of them."""
-    if settings is None and sandbox is not None:
-        yield from _sandbox(sandbox)
-    elif settings is not None and sandbox is None:
-        yield from _settings(settings)
-    elif settings is not None and sandbox is not None:
-        if not isinstance(settings.value, dict):
+def _claude_settings(settings: Node | None, sandbox: Node | None) -> _Words:
+    """The settings, or their file. A sandbox is one of them: the command line takes them once."""
+    if settings is not None and isinstance(settings.value, str):
+        if sandbox is not None:
             raise settings.wrong("must hold the settings themselves where a sandbox is set up beside it")
-        yield f"--settings={canonical({**settings.value, 'sandbox': sandbox.value})}"
+        yield f"--settings={_place(settings)}"
+    elif settings is not None or sandbox is not None:
+        held = {} if settings is None else {name: node.value for name, node in settings.mapping().items()}
+        yield "--settings", held | ({} if sandbox is None else {"sandbox": sandbox.value})
 
 
 def _allowed(members: Mapping[str, Node], folder: str) -> list[str]:
@@ -332,13 +325,13 @@ def _skills(node: Node | None) -> Iterator[str]:
     yield from (f"Skill({one.text()})" for one in node.elements())
 
 
-def _codex_words(ident: str, members: Mapping[str, Node], _folder: str) -> Iterator[str]:
+def _codex_words(ident: str, members: Mapping[str, Node], _folder: str) -> _Words:
     model = ident.partition(":")[2].partition(":")[2]
     if model and "model" not in members:
         yield f"--model={model}"
 
 
-def _opencode_words(ident: str, members: Mapping[str, Node], _folder: str) -> Iterator[str]:
+def _opencode_words(ident: str, members: Mapping[str, Node], _folder: str) -> _Words:
     model = members["model"].text() if "model" in members else ident.partition(":")[2].partition(":")[2]
     if model:
         yield f"--model={members['provider_id'].text()}/{model}" if "provider_id" in members else f"--model={model}"

@@ -137,7 +137,7 @@ class _Named:
 
 
 def _named(ident: str, config: Node) -> _Named | None:
-    """The model that promptfoo knows under that id; None where it is none of ours."""
+    """The model that promptfoo knows under that id; None for a provider that we do not call."""
     vendor, _, rest = ident.partition(":")
     if vendor in VENDORS:
         rest = _PLAIN.sub("", rest)  # what completes a text there answers a prompt as a chat

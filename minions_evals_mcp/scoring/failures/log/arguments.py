@@ -192,7 +192,7 @@ def _is_known(log: Log, place: int, text: str, kind: Kind, heard: Heard) -> bool
 
 
 def _is_said(log: Log, place: int, text: str, kind: Kind, said: ValueMaterial) -> bool:
-    """Returns whether the number, day or time is among what was said, or follows from it."""
+    """Whether the number, day or time was said, or follows from what was said."""
     if kind == "number":
         stated = all(said.numbers.gives(quantity) for quantity in read(text).quantities)
         return stated or is_converted(float(text.replace(",", ".")), log.converted_before(place))

@@ -31,7 +31,7 @@ def count_waiting(db: Db, *, run_id: str | None = None) -> int:
 
 
 def count_waiting_users(db: Db) -> int:
-    """Returns how many of them are conversations that wait for the next message of their user."""
+    """The number of conversations that wait for their user's next message."""
     return db.execute(
         "SELECT count(*) FROM unit WHERE packet IS NOT NULL AND outcome = 'awaiting-judgments'"
         " AND reason IN (SELECT value FROM json_each(?))",
