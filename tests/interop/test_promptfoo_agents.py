@@ -147,9 +147,12 @@ def test_what_the_agent_may_do_is_part_of_what_you_agree_to(tmp_path: Path) -> N
     for config in ({"append_allowed_tools": ["Bash"]}, {"append_allowed_tools": ["Read"]}, {"working_dir": ".."}):
         (tmp_path / "c.yaml").write_text(json.dumps({"providers": [{"id": CLAUDE_SDK, "config": config}]}))
         named = named_resources(tmp_path / "c.yaml")
-        assert any("claude" in command for command in named.commands)
+        (command,) = named.commands
+        assert "claude" in command
         consents.append(named.digest())
     assert len({*consents}) == 3
+    (tmp_path / "plain.yaml").write_text(json.dumps({"providers": [CLAUDE_SDK]}))
+    assert len(named_resources(tmp_path / "plain.yaml").commands) == 1
     assert str(tmp_path.parent) in named_resources(tmp_path / "c.yaml").paths
 
 

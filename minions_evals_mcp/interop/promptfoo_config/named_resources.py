@@ -120,7 +120,7 @@ class _Search:
             self.variables.add(EVERY_VARIABLE)
         if key == "apikeyenvar":
             self.variables.add(text)
-        if program := agent_of(text):
+        if key != "id" and (program := agent_of(text)):  # one with an id is named with its config
             self.commands.add(resolved_command([program], self.base))
         if key in PLACES and not (self.base / text).resolve().is_relative_to(self.base):
             self.paths.add(str((self.base / text).resolve()))
