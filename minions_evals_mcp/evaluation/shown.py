@@ -141,7 +141,7 @@ def _store_line(result: Figures) -> str:
     if db == user_store():
         return f"saved in {db}\n  which all runs outside a project share. Pass store=… to choose another"
     before = left_behind(db)
-    return f"saved in {db}" + (f"\n  runs of all your projects from before are in {before}" if before else "")
+    return f"saved in {db}" + (f"\n  earlier runs of all your projects are in {before}" if before else "")
 
 
 def _judged(result: Figures) -> str:
@@ -186,9 +186,9 @@ def _standing(result: Figures) -> str:
     if result.before is None:
         return "the first run of this name"
     if changes is None and not (beside and beside.cases):
-        return f"no case in common with the run before ({result.before})"
+        return f"no case in common with the run before ({short_id(result.before)})"
     if beside is None or not beside.cases:
-        return f"no case is measured as in the run before ({result.before})"
+        return f"no case is comparable with the run before ({short_id(result.before)})"
     tried = " trials" if max(beside.previous_total, beside.total) > beside.cases else ""
     counted = f"{beside.previous_passed} of {beside.previous_total}{tried} passed before{_now(beside)}"
     against_noise = EVIDENCE[beside.evidence]
@@ -228,8 +228,8 @@ def change_lines(result: Figures) -> Iterator[str]:
             yield f"  {label}: {count}" + (f" ({named})" if named else "")
     if words := checks_words(changes):
         yield f"  {words}"
-    if before == after and not any(changes.counts.get(kind) for kind in CHANGED):
-        yield "  nothing changed that can be seen"
+    elif before == after and not any(changes.counts.get(kind) for kind in CHANGED):
+        yield "  no visible change"
 
 
 def _short(version: str | None) -> str:
