@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_job
 from minions_evals_mcp.errors import BadInputError, NotFoundError

@@ -15,9 +15,8 @@ from rich.text import Text
 
 from minions_evals_mcp.configured import default_db
 from minions_evals_mcp.default_store import left_behind, user_store
-from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.domain.values import first_named, short_id
 from minions_evals_mcp.engine.answers.gates import limit_words, open_regression_words, stays_red
-from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff, RunTotals
 from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.presentation.next_steps import PythonCalls, Terminal, in_terms

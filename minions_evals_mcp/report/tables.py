@@ -14,8 +14,8 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.conversations import messages_of
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.values import minute
-from minions_evals_mcp.engine.answers.names import named, with_short_ids
+from minions_evals_mcp.domain.values import minute, with_short_ids
+from minions_evals_mcp.engine.answers.names import named
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.report.chat import chat_lines
 from minions_evals_mcp.report.columns import TableColumn, show_columns
