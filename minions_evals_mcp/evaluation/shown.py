@@ -135,13 +135,13 @@ def _store_line(result: Figures) -> str:
     """Returns where it is kept; at first also what that place is, and how to have another."""
     db = result.asked.config.db
     if result.asked.taken_name:
-        return f"kept in {db}\n  as {result.name}: {result.asked.taken_name} is the name of another folder's evaluation there"
+        return f"saved in {db}\n  as {result.name}: {result.asked.taken_name} is the name of another folder's evaluation there"
     if result.before is not None:
-        return f"kept in {db}"
+        return f"saved in {db}"
     if db == user_store():
         return f"saved in {db}\n  which all runs outside a project share. Pass store=… to choose another"
     before = left_behind(db)
-    return f"kept in {db}" + (f"\n  runs of all your projects from before are in {before}" if before else "")
+    return f"saved in {db}" + (f"\n  runs of all your projects from before are in {before}" if before else "")
 
 
 def _judged(result: Figures) -> str:

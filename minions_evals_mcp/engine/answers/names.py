@@ -13,6 +13,7 @@ SHORT = 8
 LONGEST_TITLE = 48
 _MADE = re.compile(r"(eval/([a-z]+/)?)?[0-9a-f]{8}[0-9a-f-]{8,}")
 """Ids that were made and not given."""
+_UUID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 
 
 def version_names(db: Db, versions: Iterable[str | None]) -> dict[str, str]:
@@ -35,6 +36,11 @@ def _name(ident: str, title: str, fields: object) -> str:
 def short_id(ident: str) -> str:
     """The beginning of an id that was made; one that somebody gave is whole."""
     return ident[:SHORT] if _MADE.fullmatch(ident) else ident
+
+
+def with_short_ids(sentence: str) -> str:
+    """A sentence of the store for the eye: the ids that were made are shortened."""
+    return _UUID.sub(r"\1", sentence)
 
 
 def in_sentence(names: Mapping[str, str], version: str) -> str:

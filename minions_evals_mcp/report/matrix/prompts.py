@@ -88,9 +88,9 @@ def _prompt(matrix: Matrix, columns: Sequence[int]) -> _Prompt:
 def how_sure(difference: Difference | ColumnBefore, level: float, cases: int) -> str:
     """Returns whether chance explains the difference, with its interval at that level and its p."""
     tests = "1 test" if cases == 1 else f"{cases} tests"
-    needed = "" if level == 1 - ERROR else f", {1 - level:.2g} or less is needed"
+    needed = "" if level == 1 - ERROR else f", significant at {1 - level:.2g} or less"
     is_sure = difference.verdict in {"improved", "regressed"}
     doubt = f"not significant{why_undecided(difference.interval, difference.p_value, 1 - level)}"
     sure = "statistically significant" if is_sure else doubt
     low, high = difference.interval
-    return f"{sure} ({100 * level:.4g} %: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}{needed}; {tests})"
+    return f"{sure} ({100 * level:.4g} % CI {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}{needed}; {tests})"
