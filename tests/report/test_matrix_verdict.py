@@ -131,3 +131,21 @@ def test_a_changed_column_is_put_beside_its_wording_before() -> None:
         "[1] scores 0.250 lower than the previous version of this prompt (run 11111111),"
         " statistically significant (95 % CI -0.500 to -0.100, p = 0.01; 12 tests)."
     )
+
+
+def test_an_output_that_was_not_chosen_counts_in_the_comparison_as_in_the_figures() -> None:
+    """The sentence put the outputs' own scores, which are equal, beside figures in which one of them is 0."""
+    found = matrix([True] * 3, [False] * 3)
+    cells = tuple(Cell(column=at, passed=True, score=1.0, selected=at == 0) for at in range(2))
+    rows = tuple(row.model_copy(update={"cells": cells}) for row in found.rows)
+    (said, *_) = verdict(found.model_copy(update={"rows": rows}))
+    assert said.startswith("[0] scores 1.000 higher than [1]")
+
+
+def test_a_column_with_the_higher_mean_may_be_the_lower_one_where_both_were_judged() -> None:
+    found = matrix([True, False, True], [True, True, False])
+    rows = [row.model_copy(update={"cells": (row.cells[0], row.cells[1])}) for row in found.rows]
+    rows[2] = rows[2].model_copy(update={"cells": (rows[2].cells[0], Cell(column=1))})
+    columns = (column(2, 3, RUNS[0]), column(1, 2, RUNS[1]))
+    (said, *_) = verdict(found.model_copy(update={"rows": tuple(rows), "columns": columns}))
+    assert said.startswith("[0] scores 0.500 lower than [1]")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, Matrix
+from minions_evals_mcp.engine.config_eval.matrix import JUDGED, Cell, ColumnBefore, Matrix
 from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.scoring.failures.texts import told_apart
 from minions_evals_mcp.stats.case_pairs import CasePair
@@ -73,12 +73,15 @@ def _prompt(matrix: Matrix, columns: Sequence[int]) -> _Prompt:
     cells: dict[str, list[Cell]] = defaultdict(list)
     for row in matrix.rows:
         cells[row.case_id] += [row.cells[number] for number in columns]
-    scores = {case: [cell.score for cell in of if cell.score is not None] for case, of in cells.items()}
+    scores = {
+        case: [cell.counted for cell in of if cell.counted is not None and cell.verdict in JUDGED]
+        for case, of in cells.items()
+    }
     judged = {case: of for case, of in cells.items() if len(scores[case]) == len(of)}
     return _Prompt(
         matrix.columns[columns[0]].prompt,
         {case: fmean(scores[case]) for case in judged},
-        {case: all(cell.passed for cell in of) for case, of in judged.items()},
+        {case: all(cell.success for cell in of) for case, of in judged.items()},
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.engine.config_eval.baselines import ColumnGate
-from minions_evals_mcp.engine.config_eval.matrix import ColumnBefore, ColumnFigures, Matrix
+from minions_evals_mcp.engine.config_eval.matrix import JUDGED, ColumnBefore, ColumnFigures, Matrix
 from minions_evals_mcp.report.matrix.prompts import EQUAL, MOST, how_sure, prompts_over_providers
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.stats.case_pairs import CasePair
@@ -115,14 +115,18 @@ def _alone(column: ColumnFigures) -> str:
 
 def _beside(matrix: Matrix, best: int, other: int, *, level: float) -> str:
     pairs = list(_pairs(matrix, other, best))
-    higher = _score(matrix.columns[best]) - _score(matrix.columns[other])
     if not pairs:
         return f"[{best}] and [{other}] have no test in common."
-    if higher <= EQUAL:
-        return f"[{best}] and [{other}] score equally."
     difference = compare(pairs, level=level)
+    if abs(difference.delta) < EQUAL:
+        return f"[{best}] and [{other}] score equally{_over(len(pairs), len({row.case_id for row in matrix.rows}))}."
     settle = f" To decide: {difference.settle.replace(' case', ' test')}." if difference.settle else ""
-    return f"[{best}] scores {difference.delta:.3f} higher than [{other}], {how_sure(difference, level, len(pairs))}.{settle}"
+    by = f"{abs(difference.delta):.3f} {'higher' if difference.delta > 0 else 'lower'}"
+    return f"[{best}] scores {by} than [{other}], {how_sure(difference, level, len(pairs))}.{settle}"
+
+
+def _over(both: int, tests: int) -> str:
+    return "" if both == tests else f" over the {'test' if both == 1 else f'{both} tests'} that both have"
 
 
 def _since(before: ColumnBefore) -> str:
@@ -188,10 +192,10 @@ def _pairs(matrix: Matrix, a: int, b: int) -> Iterator[CasePair]:
     for row in matrix.rows:
         for column, at in ((a, 0), (b, 2)):
             cell = row.cells[column]
-            if cell.score is not None and cell.passed is not None:
+            if cell.counted is not None and cell.verdict in JUDGED:
                 case_scores = scores[row.case_id]
-                (case_scores[0] if at == 0 else case_scores[2]).append(cell.score)
-                (case_scores[1] if at == 0 else case_scores[3]).append(cell.passed)
+                (case_scores[0] if at == 0 else case_scores[2]).append(cell.counted)
+                (case_scores[1] if at == 0 else case_scores[3]).append(cell.success)
     groups = {row.case_id: row.group for row in matrix.rows}
     for case_id, (score_a, passed_a, score_b, passed_b) in scores.items():
         if score_a and score_b:
