@@ -24,7 +24,13 @@ SHORTEST = 16
 """A shorter value may well be a plain word, which a mark would take out of texts that say nothing secret."""
 SHORTEST_KEY = 8
 """A setting that is a key counts from here on, where it has letters and digits."""
-SECRET_NAME = re.compile(r"key|token|secret|password", re.IGNORECASE)
+SECRET_NAME = re.compile(r"key|token|secret|password|passwd|passphrase", re.IGNORECASE)
+_SHAPED = re.compile(
+    r"(?:sk|pk|rk)[-_](?:live|test|ant|proj|or|svcacct)[-_]\S+|gh[oprsu]_\w+|github_pat_\w+|glpat-\S+|hf_\w+|xox[abeprs]-\S+"
+    r"|AKIA[0-9A-Z]+|AIza[\w-]+|ya29\.\S+|npm_\w+|eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+"
+)
+"""What vendors begin their keys with, so that they are found where they leaked; and JSON Web Tokens."""
+_OF_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{0,30}://[^\s/:@]{0,200}:([^\s/@]{1,500})@", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:bearer|basic|token)\s+(\S+)", re.IGNORECASE)
 
 
@@ -56,8 +62,13 @@ def remember_keys(values: Iterable[str | None]) -> None:
 
 
 def remember_named(variables: Mapping[str, str | None]) -> None:
-    """The same for the values of variables whose name says key, token, secret or password."""
-    remember(value for name, value in variables.items() if SECRET_NAME.search(name))
+    """The same for variables whose name says key, token, secret or password, and for values that are keys by their look.
+
+    Of an address with a password, it is the password.
+    """
+    values = [(name, value.strip()) for name, value in variables.items() if value is not None]
+    remember(value for name, value in values if SECRET_NAME.search(name) or _SHAPED.fullmatch(value))
+    remember_keys(found[1] for _, value in values if (found := _OF_ADDRESS.match(value)))
 
 
 def forget() -> None:

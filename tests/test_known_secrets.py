@@ -78,6 +78,26 @@ def test_a_variable_whose_name_says_so_holds_a_secret(name: str) -> None:
     assert "sixteen" not in masked("sixteen-letters!")
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "sk_live_51Habcdefghij", "sk-proj-abcdefghijklm", "ghp_abcdefghijklm", "AKIAIOSFODNN7EXAMPLE", "xoxb-1234567890-abc",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+    ],
+)  # fmt: skip
+def test_a_value_that_is_a_key_by_its_look_is_a_secret_whatever_the_variable_is_called(value: str) -> None:
+    remember_named({"PAYMENTS": value})
+    assert value not in masked(f"used {value}")
+
+
+def test_the_password_of_an_address_is_a_secret_and_the_rest_of_it_is_not() -> None:
+    remember_named(
+        {"DATABASE_URL": "postgres://app:pw12345678@db.example/prod", "HOME_PAGE": "https://example.org/a:b@c"}
+    )
+    assert masked("postgres://app:pw12345678@db.example/prod").startswith("postgres://app:[secret ")
+    assert masked("https://example.org/a:b@c") == "https://example.org/a:b@c"
+
+
 def test_settings_and_dot_env_and_named_variables_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".env").write_text(
         "# comment\nexport MAIL_PASSWORD='written down 0001'\nOTHER_TOKEN=written-down-0002 # why\nPLAIN=written-down-0003\n",

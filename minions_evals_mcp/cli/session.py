@@ -181,7 +181,7 @@ def short_path(path: Path) -> str:
 
 def kept_in(common: Common) -> str:
     """Returns where a run is kept, for the end of a sentence; empty where the command line names the store itself."""
-    return "" if common.db is not None else f", kept in {short_path(db_path(common, settings_here()))}"
+    return "" if common.db is not None else f", saved in {short_path(db_path(common, settings_here()))}"
 
 
 def run(work: Callable[[], Awaitable[T]]) -> T:

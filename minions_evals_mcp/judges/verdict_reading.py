@@ -33,6 +33,7 @@ _COMMENT = re.compile(
 )
 _TYPESET = str.maketrans("\u201c\u201d\u201e", '"""')
 _NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
+_BACKSLASH = re.compile(r"\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})|(\\)")
 REASONS = ("reason", "rationale", "reasoning", "explanation")
 """Names under which models give their reason; the form's own comes first."""
 
@@ -122,12 +123,14 @@ def _without_whole_thoughts(text: str) -> str:
 
 
 def _embedded(text: str) -> list[Json] | Flaw:
+    """The objects in the text. A backslash that escapes nothing, as in `\\(x\\)` or `C:\\dir`, stands for itself."""
     try:
         objects = list(_objects(text))
     except DuplicateKeyError as error:
         return Flaw(str(error))
     except (ValueError, RecursionError):
-        return Flaw("its JSON is broken")
+        doubled = _BACKSLASH.sub(lambda match: r"\\" if match[1] else match[0], text)
+        return Flaw("its JSON is broken") if doubled == text else _embedded(doubled)
     if not objects and (straight := text.translate(_TYPESET)) != text:
         return _embedded(straight)
     return objects or Flaw("it has no JSON object")

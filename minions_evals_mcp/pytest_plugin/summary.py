@@ -35,6 +35,6 @@ def summary_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield str(check["line"])
     if len(evaluations) > SHOWN:
         yield f"and {len(evaluations) - SHOWN} more evaluations"
-    yield f"kept in {db}"
+    yield f"saved in {db}"
     failed = [evaluation for evaluation in evaluations if evaluation["passed"] is not True]
     yield f"next: {failed[0]['next'] if failed else in_store('minions-evals view', store)}"

@@ -16,13 +16,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
-from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.presentation import verdict_words, world_words
 from minions_evals_mcp.presentation.typeset import p_words, typeset
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.charts import changes, marks, timeline
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, revealed, sentence_case
+from minions_evals_mcp.report.prose import prose
 from minions_evals_mcp.scoring.classification.classify import KNOWN_FROM
 from minions_evals_mcp.scoring.word_diff import word_diff
 from minions_evals_mcp.view import rich_output
@@ -43,8 +44,8 @@ def _templates() -> Environment:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     filters = {
-        "line": _line, "whole": _whole, "when": _when, "figure": _figure, "typeset": typeset, "p_value": p_words, "money": money,
-        "signed": _signed, "short": short_id,
+        "line": _line, "prose": prose, "whole": _whole, "when": _when, "figure": _figure, "typeset": typeset, "p_value": p_words,
+        "money": money, "signed": _signed, "short": short_id,
         "percent": _percent, "seconds": in_seconds, "lasting": _lasting, "urlencode": _query, "sentence_case": sentence_case,
     }  # fmt: skip
     environment.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only

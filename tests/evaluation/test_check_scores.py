@@ -157,7 +157,7 @@ def test_a_run_of_other_cases_than_before_is_no_pass_of_the_regression_gate(eval
     assert kept(range(3)).passed is True
     other = kept(range(5, 8))
     assert other.passed is None
-    assert "gate undecided: there is nothing to compare with" in str(other)
+    assert "gate undecided: not compared with run" in str(other)
     assert kept(range(5, 8)).passed is True
 
 

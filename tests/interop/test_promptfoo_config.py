@@ -494,3 +494,38 @@ def test_what_env_names_is_filled_in_and_a_secret_reaches_secrets_only(tmp_path:
     assert whole.given_variables["OPENAI_API_KEY"] == "sk-1234567890"
     with pytest.raises(UnsupportedError, match="MY_KEY, which would be kept in clear"):
         found("HELLO: '{{env.MY_KEY}}'")
+
+
+def test_a_threshold_in_csv_is_for_the_column_that_it_names(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "w,__expected1,__expected2,__config:__expected1:threshold,__config:__expected2:threshold\n"
+        "x,,similar: a,0.9,0.1\n"
+        "x,similar: a,,0.9,0.1\n"
+    )
+    found = cases(read(tmp_path, HEAD + "tests: t.csv\n"))
+    assert [[one.threshold for one in case.assertions] for case in found] == [[0.1], [0.9]]
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("__threshold", "nan"),
+        ("__threshold", "inf"),
+        ("__config:__expected:threshold", "0.8x"),
+        ("__config:__expected0:threshold", "1"),
+        ("__config:__expected2:threshold", "1"),
+        ("__config:__expectedX:threshold", "1"),
+        ("__config:__expected:provider", "1"),
+    ],
+)
+def test_a_column_in_csv_that_decides_and_says_nothing_is_refused_by_name(
+    tmp_path: Path, column: str, cell: str
+) -> None:
+    (tmp_path / "t.csv").write_text(f"w,__expected,{column}\nx,similar: a,{cell}\n")
+    assert f"{column}: " in refusal(tmp_path, HEAD + "tests: t.csv\n")
+
+
+@pytest.mark.parametrize("name", ["assert: [{type: equals, value: a}]", "_expected: equals:a", "_threshold: 1"])
+def test_what_decides_a_verdict_among_the_variables_is_noted(tmp_path: Path, name: str) -> None:
+    notes = read(tmp_path, HEAD + f"tests: [{{vars: {{w: a, {name}}}}}]\n").notes
+    assert any(f"vars.{name.partition(':')[0]}: a variable, which" in note for note in notes), notes

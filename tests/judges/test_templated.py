@@ -210,3 +210,25 @@ def test_a_closed_question_is_answered_by_the_last_word(reply: str, *, met: bool
     """The last letter of a word is no answer: "JSON" is no N."""
     found = closed_reply(reply)
     assert (None if isinstance(found, Flaw) else found.passed) == met
+
+
+BACKSLASHES = (
+    "it is \\(x\\)",
+    "see C:\\dir\\new",
+    "it\\'s",
+    "\\d+ matches",
+    "100\\%",
+    'a "\\(quoted\\)" part',
+    "\\u12 {\\x",
+)
+
+
+@pytest.mark.parametrize("reason", BACKSLASHES)
+@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "So: {} That is all."])
+def test_a_backslash_that_escapes_nothing_costs_no_verdict(reason: str, around: str) -> None:
+    """Models write LaTeX, paths and patterns into their reasons as they stand."""
+    quoted = reason.replace('"', '\\"')
+    reply = around.replace("{}", f'{{"reason": "{quoted}", "pass": false, "score": 0.2}}')
+    found = rubric_reply(reply)
+    assert isinstance(found, Grade), found
+    assert (found.passed, found.score) == (False, 0.2)

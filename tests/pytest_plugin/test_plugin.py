@@ -267,7 +267,7 @@ def test_what_a_test_judges_is_kept_trials_are_counted_and_the_end_sums_it_up(pr
         in said
     )
     assert "geography: failed; the first run of this name" in said
-    assert f"kept in {project.store}" in said
+    assert f"saved in {project.store}" in said
     with raw(project.store) as db:
         kept = dict(db.execute("SELECT test_case_id, sum(passed) FROM test_run GROUP BY 1 ORDER BY 1").fetchall())
     assert (kept["test_kept.py::test_good/1"], kept["test_kept.py::test_bad/1"]) == (1, 0)

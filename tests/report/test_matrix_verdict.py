@@ -6,7 +6,7 @@ from pathlib import Path
 
 from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, ColumnFigures, ConfigTestRow, Matrix
 from minions_evals_mcp.report.matrix.prompts import prompts_over_providers
-from minions_evals_mcp.report.matrix.verdict import verdict
+from minions_evals_mcp.report.matrix.verdict import headline, next_step, verdict
 
 RUNS = ("11111111-aaaa-bbbb-cccc-000000000000", "22222222-aaaa-bbbb-cccc-000000000000")
 
@@ -33,20 +33,21 @@ def matrix(*columns: list[bool]) -> Matrix:
 
 
 def test_a_column_that_is_better_beyond_chance_is_said_to_be_and_the_two_are_put_side_by_side() -> None:
-    said, following = verdict(matrix([False] * 12, [True] * 12))
-    assert said.startswith("[1] scores 1.000 higher than [0], statistically significant (95 %: ")
-    assert following == "Next: minions-evals diff 11111111 22222222"
+    better = matrix([False] * 12, [True] * 12)
+    (said,) = verdict(better)
+    assert said.startswith("[1] scores 1.000 higher than [0], statistically significant (95 % CI ")
+    assert next_step(better) == "Next: minions-evals diff 11111111 22222222"
 
 
 def test_two_tests_can_be_chance() -> None:
-    (said, _) = verdict(matrix([True, True], [False, False]))
+    (said,) = verdict(matrix([True, True], [False, False]))
     assert said.startswith("[0] scores 1.000 higher than [1], not significant")
     assert said.endswith("To decide: about 4 more tests.")
 
 
 def test_where_test_and_interval_disagree_the_sentence_says_which_decides() -> None:
-    (said, _) = verdict(matrix([True] * 5 + [False] * 5, [False] * 10))
-    assert "not significant: the test decides and cannot tell, though the interval leaves 0 out (95 %: +0.084" in said
+    (said,) = verdict(matrix([True] * 5 + [False] * 5, [False] * 10))
+    assert "not significant: the test decides and cannot tell, though the interval leaves 0 out (95 % CI +0.084" in said
 
 
 def test_prompts_that_begin_alike_are_named_from_where_they_differ() -> None:
@@ -62,28 +63,42 @@ def test_prompts_that_begin_alike_are_named_from_where_they_differ() -> None:
 
 
 def test_equal_columns_are_called_equal() -> None:
-    (said, _) = verdict(matrix([True, False], [False, True]))
+    (said,) = verdict(matrix([True, False], [False, True]))
     assert said == "[0] and [1] score equally."
 
 
 def test_a_single_column_leads_to_its_failures_or_to_the_page() -> None:
-    assert verdict(matrix([True, False])) == [
-        "1 of 2 tests passed.",
-        "Next: minions-evals report 11111111 -o report.html",
-    ]
-    assert verdict(matrix([True])) == ["1 of 1 test passed.", "Next: minions-evals view"]
+    assert verdict(matrix([True, False])) == ["1 of 2 tests passed."]
+    assert next_step(matrix([True, False])) == "Next: minions-evals report 11111111 -o report.html"
+    assert verdict(matrix([True])) == ["1 of 1 test passed."]
+    assert next_step(matrix([True])) == "Next: minions-evals view"
 
 
 def test_a_store_that_was_named_is_named_in_the_next_command() -> None:
-    assert verdict(matrix([True]), Path("my evals.db"))[-1] == "Next: minions-evals view --db 'my evals.db'"
+    assert next_step(matrix([True]), Path("my evals.db")) == "Next: minions-evals view --db 'my evals.db'"
 
 
-def test_where_nothing_was_judged_nothing_is_said() -> None:
-    assert verdict(Matrix(title="t", benchmark_id="b", columns=(column(0, 0, None),), rows=(), spent_usd=0.0)) == []
-    waiting = column(0, 0, RUNS[0]).model_copy(update={"open": 1})
-    assert verdict(Matrix(title="t", benchmark_id="b", columns=(waiting,), rows=(), spent_usd=0.0)) == [
-        "Next: minions-evals judge"
+def test_where_nothing_was_judged_the_verdict_says_whether_it_can_be() -> None:
+    broken = Matrix(title="t", benchmark_id="b", columns=(column(0, 0, None),), rows=(), spent_usd=0.0)
+    assert (verdict(broken), next_step(broken)) == (["No output could be judged."], "")
+    waiting = broken.model_copy(update={"columns": (column(0, 0, RUNS[0]).model_copy(update={"open": 1}),)})
+    assert (verdict(waiting), next_step(waiting)) == (["No output has been judged yet."], "Next: minions-evals judge")
+
+
+def test_the_best_of_several_columns_is_named_with_what_is_sure_of_it() -> None:
+    good, bad, one_bad = [True] * 20, [False] * 20, [True] * 19 + [False]
+    several = matrix(good, bad, one_bad, good)
+    assert headline(several) == (
+        "[0] and [3] score highest (1.000), significantly higher than [1], not significantly higher than [2]."
+    )
+    assert [line[:33] for line in verdict(several)[1:3]] == [
+        "[0] scores 0.050 higher than [2],",
+        "[0] scores 1.000 higher than [1],",
     ]
+    assert headline(matrix(good, good, good)) == "All 3 columns score equally (1.000)."
+    columns = (several.columns[0].model_copy(update={"errors": 1, "open": 2}), *several.columns[1:])
+    unsure = headline(several.model_copy(update={"columns": columns}))
+    assert unsure.endswith("than [2]. 1 output ended in an error. 2 outputs wait to be judged.")
 
 
 def test_the_best_prompt_over_all_providers_is_named_each_test_counted_once() -> None:
@@ -98,7 +113,9 @@ def test_the_best_prompt_over_all_providers_is_named_each_test_counted_once() ->
     ]
     said = verdict(four.model_copy(update={"columns": tuple(both)}))
     (over,) = [line for line in said if line.startswith("Over")]
-    assert over.startswith("Over the 2 providers “p1” scores 1.000 higher than “p0”, statistically significant (95 %: ")
+    assert over.startswith(
+        "Over the 2 providers “p1” scores 1.000 higher than “p0”, statistically significant (95 % CI "
+    )
     assert over.endswith("; 12 tests).")
     alone = verdict(four.model_copy(update={"columns": tuple(both[:2])}))
     assert not [line for line in alone if line.startswith("Over")]
@@ -112,5 +129,23 @@ def test_a_changed_column_is_put_beside_its_wording_before() -> None:
     said = verdict(matrix([True], [True]).model_copy(update={"before": (before,)}))
     assert said[1] == (
         "[1] scores 0.250 lower than the previous version of this prompt (run 11111111),"
-        " statistically significant (95 %: -0.500 to -0.100, p = 0.01; 12 tests)."
+        " statistically significant (95 % CI -0.500 to -0.100, p = 0.01; 12 tests)."
     )
+
+
+def test_an_output_that_was_not_chosen_counts_in_the_comparison_as_in_the_figures() -> None:
+    """The sentence put the outputs' own scores, which are equal, beside figures in which one of them is 0."""
+    found = matrix([True] * 3, [False] * 3)
+    cells = tuple(Cell(column=at, passed=True, score=1.0, selected=at == 0) for at in range(2))
+    rows = tuple(row.model_copy(update={"cells": cells}) for row in found.rows)
+    (said, *_) = verdict(found.model_copy(update={"rows": rows}))
+    assert said.startswith("[0] scores 1.000 higher than [1]")
+
+
+def test_a_column_with_the_higher_mean_may_be_the_lower_one_where_both_were_judged() -> None:
+    found = matrix([True, False, True], [True, True, False])
+    rows = [row.model_copy(update={"cells": (row.cells[0], row.cells[1])}) for row in found.rows]
+    rows[2] = rows[2].model_copy(update={"cells": (rows[2].cells[0], Cell(column=1))})
+    columns = (column(2, 3, RUNS[0]), column(1, 2, RUNS[1]))
+    (said, *_) = verdict(found.model_copy(update={"rows": tuple(rows), "columns": columns}))
+    assert said.startswith("[0] scores 0.500 lower than [1]")

@@ -50,7 +50,7 @@ async def test_a_run_whose_store_is_taken_away_ends_with_an_error(tmp_path: Path
     assert str(db) in said.err
     assert "while it was open" in said.err
     assert "Traceback" not in said.err
-    assert "kept in" not in said.out
+    assert "saved in" not in said.out
 
 
 def moved(path: Path) -> None:

@@ -85,7 +85,7 @@ async def _matrix_report(matrix: Matrix, out: Sequence[Path], common: Common) ->
     from minions_evals_mcp.report.matrix.verdict import verdict  # noqa: PLC0415  as above
 
     files = [(file, await written(file, _whole(matrix_form_of(file)(matrix)))) for file in out]
-    sentence = " ".join(verdict(matrix)[:-1]) or "Nothing has been judged yet."
+    sentence = " ".join(verdict(matrix))
     if common.json:
         _say_files(files, benchmarkId=matrix.benchmark_id, answer=sentence)
         return 0

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Evidence
-from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.domain.values import first_named, with_short_ids
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.stats.limits import Limit, limit_gate
@@ -57,7 +57,7 @@ def open_regression_words(summary: RunSummary) -> str:
     """Returns why the gate on a run's fall is undecided, and what decides it."""
     if why := _not_compared(summary):
         return (
-            f"gate undecided: there is nothing to compare with ({why}). The next run is compared with this one."
+            f"gate undecided: {with_short_ids(why)}. The next run is compared with this one."
             f" {argument('undecided', 'pass')} takes this run as the new baseline."
         )
     assert summary.regression is not None, "a gate is undecided over a fall"

@@ -99,7 +99,7 @@ def standing(db: Db, about: Concluding, benchmark_id: str, means: Sequence[runs.
         return EarlierRunStanding(alike, None, None, origins, canaries, not_compared=why)
     shared = shared_cases.shared(db, alike.id, about.run_id)
     if not shared.cases:
-        why = f"not compared with {alike.id}: it has no case of this run as it is now"
+        why = _apart(alike.id, "the two runs share no unchanged case")
     whole = about.request.selection is None
     fallen = _fallen_most(runs.kept_means(db, alike.id), means) if whole else None
     regression = _regression(db, about, alike, shared, fallen, origins)
@@ -115,13 +115,17 @@ def _why_alone(
     if newest is None:
         return ""
     if alike is not None:
-        return f"not compared with {alike.id}: {incomparable_with}" if incomparable_with else ""
+        return _apart(alike.id, incomparable_with) if incomparable_with else ""
     if then := answered_otherwise(db, newest.id, about):
-        return (
-            f"the judge's model answered as {about.answered_by}, in {newest.id} as {then}: not compared with it, and a new"
-            " series begins"
+        return _apart(
+            newest.id,
+            f"the judge's model answered as {then} there and as {about.answered_by} here. A new series begins",
         )
-    return f"judge or rubric changed since {newest.id}: not compared with it"
+    return _apart(newest.id, "the judge or the rubric changed")
+
+
+def _apart(run_id: str, why: str) -> str:
+    return f"not compared with run {run_id} because {why}"
 
 
 def _same_target_earlier(
@@ -181,7 +185,7 @@ def _edited(db: Db, before: Record[BenchmarkRun], about: Concluding) -> str:
     then, now = before.fields.digests, about.digests
     if (then.test_case, then.scorer, then.embedder) == (now.test_case, now.scorer, now.embedder):
         return ""
-    return "every shared case, or its checks, was edited" if all_edited(db, before.id, about.run_id) else ""
+    return "every shared case or its checks were edited" if all_edited(db, before.id, about.run_id) else ""
 
 
 def _regression(

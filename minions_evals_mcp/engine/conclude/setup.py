@@ -118,9 +118,9 @@ def changes_sentence(changes_seen: Sequence[str], *, moved: bool = True) -> str:
 def incomparable(before: RunSetup, now: RunSetup) -> str:
     """Returns why a fall from one run to the other is no regression; empty where it may be one."""
     if before.versions is None and now.versions is not None:
-        return f"it used no version, this one uses {_version(now)}"
+        return f"it used no version and this run uses {_version(now)}"
     if before.target != now.target and now.target is not None and not _same_target(before, now):
-        return f"it used another target: {_target(before)}, this one uses {_target(now)}"
+        return f"it used another target ({_target(before)}) than this run ({_target(now)})"
     return ""
 
 

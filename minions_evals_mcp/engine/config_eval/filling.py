@@ -109,7 +109,7 @@ class Filled:
             errors=errors,
             open=len(cells) - len(judged) - errors,
             pass_rate=100 * passed / len(judged) if judged else None,
-            score=_mean([0.0 if cell.selected is False else cell.score or 0.0 for cell in judged]),
+            score=_mean([cell.counted or 0.0 for cell in judged]),
             latency_ms=_mean([cell.latency_ms for cell in cells if cell.latency_ms is not None]),
             cost_usd=_sum([cell.cost_usd for cell in cells if cell.cost_usd is not None]),
             metrics=means,

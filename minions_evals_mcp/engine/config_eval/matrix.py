@@ -70,6 +70,11 @@ class Cell(Value):
         return self.verdict == "passed"
 
     @property
+    def counted(self) -> float | None:
+        """The score that a column's figures count: 0 where another output was chosen."""
+        return 0.0 if self.selected is False and self.score is not None else self.score
+
+    @property
     def verdict(self) -> CellVerdict:
         """The verdict of its assertions and of what chose among the outputs."""
         if not self.asked:

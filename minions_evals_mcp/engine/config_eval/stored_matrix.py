@@ -187,7 +187,7 @@ def _figures(
         errors=errors,
         open=len(cells) - len(judged) - errors,
         pass_rate=100 * passed / len(judged) if judged else None,
-        score=fmean(0.0 if cell.selected is False else cell.score or 0.0 for cell in judged) if judged else None,
+        score=fmean(cell.counted or 0.0 for cell in judged) if judged else None,
         latency_ms=_mean(cell.latency_ms for cell in cells),
         cost_usd=_sum(cell.cost_usd for cell in cells),
         metrics=_metrics(db, column),

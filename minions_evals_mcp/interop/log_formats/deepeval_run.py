@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import parted
@@ -53,12 +54,19 @@ def read(path: Path) -> Iterator[Item]:
         head,
         own_id=False,
     )
+    digests: dict[str, str] = {}
     for place, piece in enumerate(cases):
-        yield _sample(piece.value, place, f"{path}: {piece.path}.{place}")
+        where = f"{path}: {piece.path}.{place}"
+        document = _renamed(the_object(piece.value, where))
+        order = document.get("order")  # null under pytest, and counted anew for each data set
+        ident = str(place if order is None else order)
+        content = digest(document)
+        if digests.setdefault(ident, content) != content:
+            ident = f"{ident}, place {place}"
+        yield _sample(document, ident, where)
 
 
-def _sample(value: JsonValue, place: int, where: str) -> LogSample:
-    document = _renamed(the_object(value, where))
+def _sample(document: Json, ident: str, where: str) -> LogSample:
     turns = objects_under(document, "turns", where)
     if not isinstance(document.get("input"), str) and not turns:
         raise InvalidRecordError("a test case has an input, or turns", where=where)
@@ -76,7 +84,7 @@ def _sample(value: JsonValue, place: int, where: str) -> LogSample:
     wanted = [name for tool in objects(document.get("expectedTools")) if isinstance(name := tool.get("name"), str)]
     produced = _produced(document, turns, where)
     return LogSample(
-        id=document.get("order", place),
+        id=ident,
         inputs={**inputs, **context},
         name=str(document.get("name") or ""),
         targets=expected,

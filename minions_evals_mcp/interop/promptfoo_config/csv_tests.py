@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import isfinite, nan
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -68,6 +69,10 @@ def _column_fields(name: str, cell: str, place: str) -> Json:
         return {"threshold": _number(cell, name, place)}
     if name == "__metric" or name.startswith("__expected") or _CONFIG.fullmatch(name):
         return {}
+    if name.startswith("__config:") and name.count(":") == 2:
+        raise InvalidRecordError(
+            "configures nothing: name it __config:__expectedN:threshold, with N from 1", field=name, where=place
+        )
     return {} if name == "__metadata" else {name: cell}  # refused by its name with whatever else a test may not hold
 
 
@@ -79,27 +84,38 @@ def _metadata(name: str, cell: str) -> tuple[str, JsonValue]:
 
 def _assertions(row: dict[str, str], place: str) -> list[JsonValue]:
     """The assertions in the cells under `__expected…`, with the metric and thresholds that other columns give them."""
-    assertions: list[JsonValue] = []
+    made: dict[str, Json] = {}
+    metric = row.get("__metric", "").strip()
+    columns = [name for name in row if name.startswith("__expected")]
+    for name in columns:
+        if row[name].strip():
+            assertion = in_short(row[name].strip())
+            assert isinstance(assertion, dict)
+            made[name] = {**assertion, "metric": metric} if metric else assertion
     for name, cell in row.items():
-        if not name.startswith("__expected") or not cell.strip():
-            continue
-        made = in_short(cell.strip())
-        assert isinstance(made, dict)
-        if metric := row.get("__metric", "").strip():
-            made["metric"] = metric
-        assertions.append(made)
-    for name, cell in row.items():
-        config = _CONFIG.fullmatch(name)
-        number = int(config[1] or 1) if config else 0
-        if config and cell.strip() and 1 <= number <= len(assertions):
-            made = assertions[number - 1]
-            assert isinstance(made, dict)
-            made["threshold"] = _number(cell, name, place)
-    return assertions
+        if (config := _CONFIG.fullmatch(name)) and cell.strip():
+            column = _configured(config, columns, place)
+            if column in made:
+                made[column]["threshold"] = _number(cell, name, place)
+    return [*made.values()]
+
+
+def _configured(config: re.Match[str], columns: list[str], place: str) -> str:
+    """The column that a threshold is for: by its name, else by its number, counted from 1."""
+    named = f"__expected{config[1]}"
+    number = int(config[1] or 1)
+    if named in columns:
+        return named
+    if not 1 <= number <= len(columns):
+        raise InvalidRecordError(f"there is no column {named}", field=config[0], where=place)
+    return columns[number - 1]
 
 
 def _number(cell: str, name: str, place: str) -> float:
     try:
-        return float(cell)
+        number = float(cell)
     except ValueError:
-        raise InvalidRecordError(f"must be a number, not {cell!r}", field=name, where=place) from None
+        number = nan
+    if not isfinite(number):
+        raise InvalidRecordError(f"must be a number, not {cell!r}", field=name, where=place)
+    return number

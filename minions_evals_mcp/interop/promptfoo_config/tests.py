@@ -23,6 +23,8 @@ STORES_AS = "storeOutputAs"
 SCORING = "assertScoringFunction"
 ASKS = ("providers", "prompts", "provider", "providerOutput", SCORING)
 """What a test says of who is asked it, and of what makes its verdict."""
+SINGLE = ("_expected", "_threshold", "_metric", "_config:")
+"""Columns that decide a verdict, with an underscore too few."""
 KEYS = ("description", "vars", "assert", "options", "threshold", "metadata", *ASKS)
 OPTIONS = (
     "repeat",
@@ -185,10 +187,16 @@ def _made(node: Node, file: str, function: str | None, config: Node | None, refu
 def _test(node: Node, refusals: Refusals) -> Test:
     members = refusals.known(node, KEYS, harmless=HARMLESS, there=keys_there.TEST)
     options = _options(members["options"], refusals) if "options" in members else {}
+    variables = _variables(members["vars"]) if "vars" in members else {}
+    for name, variable in variables.items():
+        if name == "assert" and isinstance(variable.value, list):
+            refusals.note(variable, "a variable, which checks nothing: move assert out of vars, beside it")
+        elif name.startswith(SINGLE):
+            refusals.note(variable, f"a variable, which decides nothing: do you mean _{name}?")
     return Test(
         node=node,
         description=members["description"].text() if "description" in members else "",
-        variables=_variables(members["vars"]) if "vars" in members else {},
+        variables=variables,
         assertions=tuple(members["assert"].elements()) if "assert" in members else (),
         options=options,
         threshold=members["threshold"].number() if "threshold" in members else None,

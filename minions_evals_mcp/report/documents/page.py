@@ -28,6 +28,7 @@ from minions_evals_mcp.report.charts.trend import chart_css, history_chart
 from minions_evals_mcp.report.documents.case_lines import Room, case_line, embedded
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, sentence_case
+from minions_evals_mcp.report.prose import prose
 from minions_evals_mcp.report.sentences import answer
 
 COLUMNS = 10
@@ -42,7 +43,7 @@ def page_templates() -> Environment:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )  # fmt: skip
     environment.filters.update(
-        line=_line, iso=iso, figure=sentences.number, sentence_case=sentence_case, typeset=typeset
+        line=_line, prose=prose, iso=iso, figure=sentences.number, sentence_case=sentence_case, typeset=typeset
     )  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
     return environment
 

@@ -26,8 +26,7 @@ from minions_evals_mcp.report.matrix.cells import (
     scores_told,
     selection,
 )
-from minions_evals_mcp.report.matrix.verdict import verdict
-from minions_evals_mcp.report.next_command import NEXT
+from minions_evals_mcp.report.matrix.verdict import details, headline, next_step
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.rows import csv_row
 from minions_evals_mcp.report.screen import console
@@ -41,8 +40,14 @@ UNDER = " " * 6
 def show_matrix(
     matrix: Matrix, *, limit: int, verbose: bool = False, store: Path | None = None, place: str = ""
 ) -> None:
-    """At most `limit` tests on stdout, then what each column came to, then what went wrong; `verbose`: with every check's reason."""
+    """The verdict and the next command, at most `limit` tests, each column's figures, what went wrong, and how sure the verdict is;
+    `verbose`: with every check's reason.
+    """
     out = console()
+    out.print(Text(headline(matrix), style="bold"))
+    if following := next_step(matrix, store):
+        out.print(Text(following), soft_wrap=True)
+    out.print()
     by_test = tuple(sorted(matrix.rows, key=lambda row: (row.index, row.trial)))  # the trials of a test together
     matrix = matrix.model_copy(update={"rows": by_test})
     out.print(Text(printable(matrix.title), style="bold"))
@@ -54,8 +59,8 @@ def show_matrix(
     for line in notes(matrix, limit):
         out.print(Text(line), soft_wrap=True)
     out.print(Text(f"{matrix.benchmark_id}{place}", style="dim"), soft_wrap=True)
-    for line in verdict(matrix, store):
-        out.print(Text(line), soft_wrap=line.startswith(NEXT))
+    for line in details(matrix):
+        out.print(Text(line))
 
 
 def _as_table(out: Console, matrix: Matrix, limit: int) -> None:

@@ -39,7 +39,7 @@ def matrix_html(matrix: Matrix) -> str:
         .render(
             matrix=matrix,
             counts=counts,
-            verdict=verdict(matrix)[:-1],
+            verdict=verdict(matrix),
             signs={name: mark for name, (mark, _) in MARKS.items()},
             marks=marks,
             differs=differs,

@@ -17,7 +17,7 @@ def matrix_markdown(matrix: Matrix) -> str:
     """The document. Tests that do not fit are counted at its end."""
     head = [
         f"## {inert(printable(matrix.title, 200))}\n",
-        *(f"{inert(line)}\n" for line in verdict(matrix)[:-1]),
+        *(f"{inert(line)}\n" for line in verdict(matrix)),
         *_columns(matrix),
     ]
     pieces = ["\n".join(head) + "\n"]

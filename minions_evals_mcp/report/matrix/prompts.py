@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, Matrix
+from minions_evals_mcp.engine.config_eval.matrix import JUDGED, Cell, ColumnBefore, Matrix
 from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.scoring.failures.texts import told_apart
 from minions_evals_mcp.stats.case_pairs import CasePair
@@ -73,21 +73,24 @@ def _prompt(matrix: Matrix, columns: Sequence[int]) -> _Prompt:
     cells: dict[str, list[Cell]] = defaultdict(list)
     for row in matrix.rows:
         cells[row.case_id] += [row.cells[number] for number in columns]
-    scores = {case: [cell.score for cell in of if cell.score is not None] for case, of in cells.items()}
+    scores = {
+        case: [cell.counted for cell in of if cell.counted is not None and cell.verdict in JUDGED]
+        for case, of in cells.items()
+    }
     judged = {case: of for case, of in cells.items() if len(scores[case]) == len(of)}
     return _Prompt(
         matrix.columns[columns[0]].prompt,
         {case: fmean(scores[case]) for case in judged},
-        {case: all(cell.passed for cell in of) for case, of in judged.items()},
+        {case: all(cell.success for cell in of) for case, of in judged.items()},
     )
 
 
 def how_sure(difference: Difference | ColumnBefore, level: float, cases: int) -> str:
     """Returns whether chance explains the difference, with its interval at that level and its p."""
     tests = "1 test" if cases == 1 else f"{cases} tests"
-    needed = "" if level == 1 - ERROR else f", {1 - level:.2g} or less is needed"
+    needed = "" if level == 1 - ERROR else f", significant at {1 - level:.2g} or less"
     is_sure = difference.verdict in {"improved", "regressed"}
     doubt = f"not significant{why_undecided(difference.interval, difference.p_value, 1 - level)}"
     sure = "statistically significant" if is_sure else doubt
     low, high = difference.interval
-    return f"{sure} ({100 * level:.4g} %: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}{needed}; {tests})"
+    return f"{sure} ({100 * level:.4g} % CI {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}{needed}; {tests})"

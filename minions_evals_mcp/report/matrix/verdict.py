@@ -1,14 +1,14 @@
-"""The verdict of a config's matrix in a sentence or two: which column is best, how sure that is, and the command that follows."""
+"""The verdict on a config's matrix: which column is best, how sure that is, and the command that follows."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.engine.config_eval.baselines import ColumnGate
-from minions_evals_mcp.engine.config_eval.matrix import ColumnBefore, ColumnFigures, Matrix
+from minions_evals_mcp.engine.config_eval.matrix import JUDGED, ColumnBefore, ColumnFigures, Matrix
 from minions_evals_mcp.report.matrix.prompts import EQUAL, MOST, how_sure, prompts_over_providers
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.stats.case_pairs import CasePair
@@ -18,25 +18,94 @@ from minions_evals_mcp.stats.limits import limit_gate
 from minions_evals_mcp.stats.regression import Gate
 
 
-def verdict(matrix: Matrix, store: Path | None = None) -> list[str]:
-    """The best column beside each other, then the next command (in the store that was named); empty where nothing could be judged."""
-    judged = [number for number, column in enumerate(matrix.columns) if column.score is not None]
-    if not judged:
-        return [next_line("judge", store)] if any(column.open for column in matrix.columns) else []
-    best = max(judged, key=lambda number: (_score(matrix.columns[number]), -number))
-    others = sorted((number for number in judged if number != best), key=lambda number: -_score(matrix.columns[number]))
-    lines = [_beside(matrix, best, other, level=1 - ERROR / len(others)) for other in others[:MOST]]
-    sentences = [
-        *(lines or [_alone(matrix.columns[best])]),
+def verdict(matrix: Matrix) -> list[str]:
+    """The answer in a sentence, then how sure each comparison is."""
+    return [headline(matrix), *details(matrix)]
+
+
+def headline(matrix: Matrix) -> str:
+    """Which column scores highest and whether that is significant, then how many outputs have no verdict."""
+    best, others = _ranked(matrix)
+    if best is None:
+        is_waiting = any(column.open for column in matrix.columns)
+        return "No output has been judged yet." if is_waiting else "No output could be judged."
+    return " ".join([_answer(matrix, best, others), *_without_verdict(matrix)])
+
+
+def details(matrix: Matrix) -> list[str]:
+    """The figures behind the headline: the best column beside the nearest others, each prompt, and the runs before."""
+    best, others = _ranked(matrix)
+    if best is None:
+        return []
+    lower = _lower(matrix, best, others)[:MOST] if len(others) > 1 else []
+    return [
+        *(_beside(matrix, best, other, level=1 - ERROR / len(others)) for other in lower),
         *prompts_over_providers(matrix),
         *(_since(column) for column in matrix.before),
     ]
-    return [*sentences, next_line(_next(matrix, best, others), store)]
+
+
+def next_step(matrix: Matrix, store: Path | None = None) -> str:
+    """The command that follows, in the store that was named; empty where nothing was judged and nothing waits."""
+    best, others = _ranked(matrix)
+    if best is not None:
+        return next_line(_next(matrix, best, others), store)
+    return next_line("judge", store) if any(column.open for column in matrix.columns) else ""
+
+
+def _ranked(matrix: Matrix) -> tuple[int | None, list[int]]:
+    """The best judged column, the first of equals, and the others, the best first."""
+    judged = [number for number, column in enumerate(matrix.columns) if column.score is not None]
+    best, *others = sorted(judged, key=lambda number: -_score(matrix.columns[number])) or [None]
+    return best, [number for number in others if number is not None]
+
+
+def _lower(matrix: Matrix, best: int, others: Sequence[int]) -> list[int]:
+    top = _score(matrix.columns[best])
+    return [number for number in others if top - _score(matrix.columns[number]) > EQUAL]
 
 
 def _score(column: ColumnFigures) -> float:
     assert column.score is not None
     return column.score
+
+
+def _answer(matrix: Matrix, best: int, others: Sequence[int]) -> str:
+    level = 1 - ERROR / max(1, len(others))
+    if not others:
+        return _alone(matrix.columns[best])
+    if len(others) == 1:
+        return _beside(matrix, best, others[0], level=level)
+    lower = _lower(matrix, best, others)
+    score = f"{_score(matrix.columns[best]):.3f}"
+    if not lower:
+        return f"All {1 + len(others)} columns score equally ({score})."
+    top = [best, *(number for number in others if number not in lower)]
+    is_sure = {number: _is_sure(matrix, best, number, level) for number in lower[:MOST]}
+    sure = [number for number, holds in is_sure.items() if holds]
+    doubtful = [number for number, holds in is_sure.items() if not holds]
+    parts = [f"significantly higher than {_named(sure)}"] if sure else []
+    parts += [f"not significantly higher than {_named(doubtful)}"] if doubtful else []
+    return f"{_named(top)} {'scores' if len(top) == 1 else 'score'} highest ({score}), {', '.join(parts)}."
+
+
+def _is_sure(matrix: Matrix, best: int, other: int, level: float) -> bool:
+    pairs = list(_pairs(matrix, other, best))
+    return bool(pairs) and compare(pairs, level=level).verdict == "improved"
+
+
+def _named(numbers: Sequence[int]) -> str:
+    *first, last = (f"[{number}]" for number in sorted(numbers))
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _without_verdict(matrix: Matrix) -> Iterator[str]:
+    errors = sum(column.errors for column in matrix.columns)
+    waiting = sum(column.open for column in matrix.columns)
+    if errors:
+        yield f"{errors} {'output' if errors == 1 else 'outputs'} ended in an error."
+    if waiting:
+        yield f"{waiting} {'output waits' if waiting == 1 else 'outputs wait'} to be judged."
 
 
 def _alone(column: ColumnFigures) -> str:
@@ -46,14 +115,18 @@ def _alone(column: ColumnFigures) -> str:
 
 def _beside(matrix: Matrix, best: int, other: int, *, level: float) -> str:
     pairs = list(_pairs(matrix, other, best))
-    higher = _score(matrix.columns[best]) - _score(matrix.columns[other])
     if not pairs:
         return f"[{best}] and [{other}] have no test in common."
-    if higher <= 0:
-        return f"[{best}] and [{other}] score equally."
     difference = compare(pairs, level=level)
+    if abs(difference.delta) < EQUAL:
+        return f"[{best}] and [{other}] score equally{_over(len(pairs), len({row.case_id for row in matrix.rows}))}."
     settle = f" To decide: {difference.settle.replace(' case', ' test')}." if difference.settle else ""
-    return f"[{best}] scores {difference.delta:.3f} higher than [{other}], {how_sure(difference, level, len(pairs))}.{settle}"
+    by = f"{abs(difference.delta):.3f} {'higher' if difference.delta > 0 else 'lower'}"
+    return f"[{best}] scores {by} than [{other}], {how_sure(difference, level, len(pairs))}.{settle}"
+
+
+def _over(both: int, tests: int) -> str:
+    return "" if both == tests else f" over the {'test' if both == 1 else f'{both} tests'} that both have"
 
 
 def _since(before: ColumnBefore) -> str:
@@ -119,10 +192,10 @@ def _pairs(matrix: Matrix, a: int, b: int) -> Iterator[CasePair]:
     for row in matrix.rows:
         for column, at in ((a, 0), (b, 2)):
             cell = row.cells[column]
-            if cell.score is not None and cell.passed is not None:
+            if cell.counted is not None and cell.verdict in JUDGED:
                 case_scores = scores[row.case_id]
-                (case_scores[0] if at == 0 else case_scores[2]).append(cell.score)
-                (case_scores[1] if at == 0 else case_scores[3]).append(cell.passed)
+                (case_scores[0] if at == 0 else case_scores[2]).append(cell.counted)
+                (case_scores[1] if at == 0 else case_scores[3]).append(cell.success)
     groups = {row.case_id: row.group for row in matrix.rows}
     for case_id, (score_a, passed_a, score_b, passed_b) in scores.items():
         if score_a and score_b:
@@ -130,7 +203,7 @@ def _pairs(matrix: Matrix, a: int, b: int) -> Iterator[CasePair]:
             yield CasePair(case_id, *trials, group=groups[case_id])
 
 
-def _next(matrix: Matrix, best: int, others: list[int]) -> str:
+def _next(matrix: Matrix, best: int, others: Sequence[int]) -> str:
     """Two columns are looked at case by case, a failure in its report, and all else on the page."""
     run_id = matrix.columns[best].run_id
     other_id = matrix.columns[others[0]].run_id if others else None

@@ -87,8 +87,8 @@ async def test_a_fall_with_another_answering_model_is_no_regression_and_begins_a
     moved, other = await ran(judged, "judge-2026-11")
     assert (first.passed_count, moved.passed_count) == (CASES, 0)
     assert (moved.is_regression, moved.fall, other != series) == (False, None, True)
-    assert "the judge's model answered as judge-2026-11, in " in moved.notes
-    assert "as judge-2026-03: not compared with it, and a new series begins" in moved.notes
+    assert "the judge's model answered as judge-2026-03 there and" in moved.notes
+    assert "as judge-2026-11 here. A new series begins" in moved.notes
     later, followed = await ran(judged, "judge-2026-11")
     assert (followed, "answered as" in later.notes) == (other, False)
     back, returned = await ran(judged, "judge-2026-03")

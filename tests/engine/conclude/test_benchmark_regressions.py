@@ -202,7 +202,7 @@ async def test_a_new_case_under_another_rubric_does_not_hide_a_regression_of_the
     await save(engine, benchmark("b", *names, "c8", "c9"))
     run = await measured(engine, "v2", [*first(2, 8), True, True])
     assert run.is_regression
-    assert "judge or rubric changed" not in run.notes
+    assert "the judge or the rubric changed" not in run.notes
     assert "from 8 of 8 to 2 of 8" in (await regressions(engine))[0].fields.description
 
 
@@ -214,7 +214,7 @@ async def test_a_changed_rubric_is_noted_and_not_called_a_regression(engine: Eng
     await save(engine, rubric("r", 1, a=says("excellent")))
     run = await measured(engine, "v2", first(8, 8))
     assert (run.passed_count, run.is_regression, run.evidence) == (0, False, None)
-    assert "judge or rubric changed since job1: not compared with it" in run.notes
+    assert "not compared with run job1 because the judge or the rubric changed" in run.notes
     assert not await outbox(engine)
 
 
@@ -230,7 +230,7 @@ async def test_a_changed_judge_is_noted_and_the_newest_run_judged_alike_is_compa
     await save(engine, rubric("r", 1, a=says("good")))
     between = await benchmark_run(engine, job)
     assert (between.passed_count, between.is_regression) == (0, False)
-    assert "judge or rubric changed since job1" in between.notes
+    assert "with run job1 because the judge or the rubric changed" in between.notes
     run = await measured(engine, "v3", first(2, 8))
     assert run.is_regression, "compared with the first, which was judged by rule as well"
     message = (await outbox(engine, "agent-message"))[0].record.fields
@@ -331,5 +331,5 @@ async def test_a_run_of_which_every_case_was_edited_is_compared_with_none_and_sa
     for version, wanted, compared in (("v2", "great", "job1"), ("v3", "fine", "job2"), ("v4", "good", "job3")):
         await save(engine, *(case(f"c{number}", expectedOutputs={"output": wanted}) for number in range(4)))
         run = await measured(engine, version, first(4, 4))
-        assert f"not compared with {compared}: every shared case, or its checks, was edited" in run.notes
+        assert f"not compared with run {compared} because every shared case or its checks were edited" in run.notes
         assert not run.is_regression

@@ -94,7 +94,7 @@ async def test_a_fall_after_a_run_without_a_version_is_no_regression_and_the_not
     await bench(engine, "b")
     run = await measured(engine, "v1", first(1, 4))
     assert (run.is_regression, run.evidence) == (False, None)
-    assert "not compared with job1: it used no version, this one uses v1" in run.notes
+    assert "not compared with run job1 because it used no version and this run uses v1" in run.notes
     assert (await measured(engine, "v1", first(1, 4), fresh=True)).notes == ""
 
 
@@ -108,7 +108,10 @@ async def test_a_fall_after_outputs_of_another_target_is_no_regression(engine: E
     target = "python:tests.workshop:echoed"
     run = await benchmark_run(engine, await bench(engine, "b", target=target))
     assert not run.is_regression
-    assert f"not compared with job1: it used another target: recorded outputs, this one uses {target}" in run.notes
+    assert (
+        f"not compared with run job1 because it used another target (recorded outputs) than this run ({target})"
+        in run.notes
+    )
 
 
 async def test_a_target_that_is_named_and_makes_nothing_is_no_other_target(engine: Engine) -> None:

@@ -171,3 +171,12 @@ def _scored(tmp_path: Path, scorers: list[Json], value: Any, **more: Any) -> lis
 def _scores(sample: LogSample) -> list[Json]:
     assert sample.produced is not None
     return [score.wire() for score in sample.produced.scores]
+
+
+def test_cases_of_deepeval_are_told_apart_where_their_order_is_null_or_counted_anew(tmp_path: Path) -> None:
+    """Under pytest the order is null, and each data set counts from 0."""
+    orders = {"a": None, "b": None, "c": 0, "d": 0}
+    cases = [{"input": name, "actualOutput": "x", "order": order, "metricsData": []} for name, order in orders.items()]
+    found = samples(written(tmp_path / "test_run_1.json", {"testCases": cases, "conversationalTestCases": []}))
+    assert [one.inputs["input"] for one in found] == ["a", "b", "c", "d"]
+    assert len({one.id for one in found}) == 4

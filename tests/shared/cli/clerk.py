@@ -16,6 +16,7 @@ import socket
 import sys
 import threading
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sized
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -48,6 +49,8 @@ STDERR = 2
 OURS = ("minions_evals_mcp", "agent")
 REMEMBERED = frozenset({"_ABSENT", "_KNOWN"})
 """What a type says without its fields, and what a check reads as: the same in each process."""
+FORGOTTEN = frozenset({"_LOADED", "UNDER_WAY"})
+"""What a process knows of files that it read and of runs that it began, for as long as it lives."""
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD)
 INSTALLED = tuple(str(folder) for folder in (ROOT / "minions_evals_mcp", ROOT / "agent", sys.prefix, sys.base_prefix))
 
@@ -89,6 +92,11 @@ class Clerks:
 
 CLERKS = Clerks()
 UNMEASURED_CLERKS = CLERKS if UNMEASURED is STANDBYS else Clerks(UNMEASURED)
+Memo = OrderedDict[object, object] | dict[object, object] | list[object]
+_LOOKED_THROUGH: set[str] = set()
+_KEPT: list[Sized] = []
+_MEMOS: list[Memo] = []
+"""What modules of ours have read of files and stores, by their paths: the next command's may be others."""
 STAYS = 1000
 """Is added to the exit code by a clerk that takes another command."""
 
@@ -117,6 +125,8 @@ def main() -> None:
         forget()  # what is secret is told to each process
         for cached in caches:
             cached.cache_clear()
+        for memo in _MEMOS:
+            memo.clear()
         os.chdir(ROOT)
         stays = whole and served < MOST and before.holds()
         wire.send(str(code + STAYS * stays).encode())
@@ -189,14 +199,19 @@ def _is_alone() -> bool:
 
 
 def _kept() -> list[tuple[Sized, int]]:
-    """What modules of ours keep for the whole process, with its size; what they only remember does not count."""
-    return [
-        (cast("Sized", kept), len(cast("Sized", kept)))
-        for name, module in sys.modules.items()
-        if name.partition(".")[0] in OURS
-        for label, kept in vars(module).items()
-        if isinstance(kept, list | set | dict) and label not in REMEMBERED and not label.startswith("__")
-    ]
+    """What modules of ours keep for the whole process, with its size; what they only remember does not count.
+
+    Each module is looked through once: to do it at each command would take longer than many of them.
+    """
+    for name in sys.modules.keys() - _LOOKED_THROUGH:
+        _LOOKED_THROUGH.add(name)
+        if name.partition(".")[0] in OURS:
+            for label, kept in vars(sys.modules[name]).items():
+                if isinstance(kept, OrderedDict) or label in FORGOTTEN:
+                    _MEMOS.append(cast("Memo", kept))
+                elif isinstance(kept, list | set | dict) and label not in REMEMBERED and not label.startswith("__"):
+                    _KEPT.append(cast("Sized", kept))
+    return [(kept, len(kept)) for kept in _KEPT]
 
 
 def _is_installed(name: str) -> bool:

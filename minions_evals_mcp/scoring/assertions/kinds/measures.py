@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertion_kind import AssertionKind
+from minions_evals_mcp.scoring.assertions.kinds.overlap import unspaced
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt, js_text
@@ -27,7 +28,7 @@ def word_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> U
     count = words_in(subject.text)
     low, high = _bounds(assertion.value)
     wanted = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-    return UnweightedResult(low <= count <= high, f"{count} words, wanted {wanted}")
+    return UnweightedResult(low <= count <= high, f"{count} words, wanted {wanted}{unspaced(subject.text)}")
 
 
 def words_in(text: str) -> int:

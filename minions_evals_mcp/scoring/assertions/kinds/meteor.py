@@ -19,7 +19,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertion_kind import AssertionKind
-from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE, references_of
+from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE, references_of, unspaced
 from minions_evals_mcp.scoring.checks import Evidence, Subject, SynonymNeed, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
@@ -62,7 +62,8 @@ def meteor(assertion: Assertion, subject: Subject, evidence: Evidence) -> Unweig
         scores.append(score)
     limit = THRESHOLD if assertion.threshold is None else assertion.threshold
     best = max(scores)
-    return UnweightedResult(best >= limit, f"METEOR {best:.4f}, threshold {limit:g}", best)
+    warning = unspaced(subject.text, *references_of(assertion.value))
+    return UnweightedResult(best >= limit, f"METEOR {best:.4f}, threshold {limit:g}{warning}", best)
 
 
 def meteor_needs(assertion: Assertion, subject: Subject) -> tuple[SynonymNeed, ...]:
@@ -140,8 +141,9 @@ def _score(
 
 
 def _needed(left: _Left) -> Iterator[SynonymNeed]:
-    if left.output and left.reference:
-        yield SynonymNeed(tuple(sorted({stem for _, stem in left.output})))
+    stems = {stem for _, stem in left.output} - {""}  # white space alone parts into blank words
+    if stems and left.reference:
+        yield SynonymNeed(tuple(sorted(stems)))
 
 
 def _by_stems(output: Sequence[str], reference: Sequence[str]) -> _Left:

@@ -40,6 +40,9 @@ OVERLAP_THRESHOLD = 0.5
 ORDERS = range(1, 5)
 SMOOTHED = 1e-7
 
+UNSPACED = " (careful: words are parted by spaces, and this script has none; llm-rubric or similar may fit better)"
+_UNSPACED = late("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff]{4}")
+"""Thai, Lao, Burmese, Khmer, Kana and Chinese characters; a shorter stretch may be one word."""
 _SPACES = late(f"[{JS_SPACE}]+")
 _BLANKS = late(f"[{JS_SPACE}\x85]+")
 _QUOTE = late("``|''|\"")
@@ -254,9 +257,16 @@ def _reached(
 ) -> UnweightedResult | Unmet:
     if len(subject.text) > TEXT_LIMIT:
         return Unmet(f"the output has {len(subject.text):,} characters; at most {TEXT_LIMIT:,} are compared")
-    score = scored(subject.text, references_of(assertion.value))
+    references = references_of(assertion.value)
+    score = scored(subject.text, references)
     threshold = default if assertion.threshold is None else assertion.threshold
-    return UnweightedResult(score >= threshold, f"{name} {score:.4f}, threshold {threshold:g}", score)
+    warning = unspaced(subject.text, *references)
+    return UnweightedResult(score >= threshold, f"{name} {score:.4f}, threshold {threshold:g}{warning}", score)
+
+
+def unspaced(*texts: str) -> str:
+    """A warning where words are counted in a script that puts no spaces between them; empty elsewhere."""
+    return UNSPACED if any(not text.isascii() and _UNSPACED.search(text) for text in texts) else ""
 
 
 def references_of(value: JsonValue) -> list[str]:

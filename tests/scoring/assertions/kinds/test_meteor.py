@@ -47,6 +47,13 @@ def test_the_score_is_promptfoos(
     assert turned.passed
 
 
+@pytest.mark.parametrize("output", ["", " ", "\n\t", " . "])
+def test_an_output_without_words_scores_0_whether_or_not_there_is_a_wordnet(tmp_path: Path, output: str) -> None:
+    found = scored(tmp_path, Assertion(type="meteor", value="The fast car stopped."), output)
+    assert isinstance(found, Checked), found
+    assert found.score == 0
+
+
 def test_an_archive_as_nltk_keeps_it_is_read_as_it_lies(tmp_path: Path) -> None:
     write_wordnet(tmp_path / "wordnet")
     with zipfile.ZipFile(tmp_path / "wordnet.zip", "w") as packed:

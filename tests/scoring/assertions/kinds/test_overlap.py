@@ -138,3 +138,15 @@ def test_nothing_raises_and_not_inverts(kind: str, value: str, output: str, thre
 def test_a_text_is_its_own_best_match(text: str) -> None:
     assert bleu_score(text, [text]) == pytest.approx(1) or not words(text)[0]
     assert gleu_score(text, [text]) == 1 or not words(text)[0]
+
+
+UNSPACED = ("一個句子在這裡", "これはペンです", "นี่คือประโยค", "ខ្ញុំស្រឡាញ់អ្នក")
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "word-count"])
+@pytest.mark.parametrize("text", UNSPACED)
+def test_counting_words_of_a_script_without_spaces_is_warned_of(kind: str, text: str) -> None:
+    found = outcome(kind, 1 if kind == "word-count" else text, text + "!")
+    assert "this script has none" in found.reason
+    spaced = outcome(kind, 2 if kind == "word-count" else "東京 город", "東京 город")
+    assert "careful" not in spaced.reason
