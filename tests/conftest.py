@@ -8,12 +8,14 @@ import shutil
 import signal
 from collections.abc import AsyncGenerator, Generator, Sequence
 from pathlib import Path
+from typing import cast
 
 import anyio
 import pytest
 from execnet import XSpec
 from hypothesis import HealthCheck, settings
 
+from minions_evals_mcp.domain import providers
 from minions_evals_mcp.engine.context import Engine
 from tests.shared.cli.clerk import CLERKS, UNMEASURED_CLERKS
 from tests.shared.cli.installed import SESSION, python_of_workers
@@ -27,6 +29,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background jo
 os.environ.pop("NODE_EXTRA_CA_CERTS", None)  # noqa: TID251  no test's Node speaks TLS: to read a machine's takes longer than its start
 
 
+PROVIDERS = cast("dict[str, object]", providers.PROVIDERS)
+SHIPPED_PROVIDERS = frozenset(PROVIDERS)
 MEMORY, ROOM = Path("/dev/shm"), 4 * 1024**3  # noqa: S108  what pytest makes there is its own, for its user only
 
 
@@ -40,6 +44,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """What was collected lives to the end: the collector need not go through it again."""
     gc.freeze()
+
+
+def pytest_runtest_teardown() -> None:
+    """Endpoints that a test's config named are unknown to the next one."""
+    for name in PROVIDERS.keys() - SHIPPED_PROVIDERS:
+        del PROVIDERS[name]
 
 
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])

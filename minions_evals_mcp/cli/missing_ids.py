@@ -6,7 +6,7 @@ import shlex
 from functools import partial
 
 from minions_evals_mcp.cli.session import Common, run, session
-from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.report.named_store import named_store
 from minions_evals_mcp.store.connection import Db

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -28,6 +29,9 @@ ID_PATTERN = r"^[A-Za-z0-9._:/@-]{1,128}$"
 
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 """1–128 characters of `[A-Za-z0-9._:/@-]`."""
+SHORT = 8
+_MADE = re.compile(r"(eval/([a-z]+/)?)?[0-9a-f]{8}[0-9a-f-]{8,}")
+_UUID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 
 
 def _as_name(given: object) -> object:
@@ -68,6 +72,21 @@ def first_named(names: Sequence[str], most: int, *, of: int | None = None, betwe
     """The first `most` of the names, and how many more there are: of all that are given, or of `of`."""
     left = (len(names) if of is None else of) - min(most, len(names))
     return between.join(names[:most]) + (f" and {left} more" if left > 0 else "")
+
+
+def is_made(ident: str) -> bool:
+    """Whether the id was made, and not given by somebody."""
+    return _MADE.fullmatch(ident) is not None
+
+
+def short_id(ident: str) -> str:
+    """The beginning of an id that was made; one that somebody gave is whole."""
+    return ident[:SHORT] if is_made(ident) else ident
+
+
+def with_short_ids(sentence: str) -> str:
+    """A sentence of the store for the eye: the ids that were made are shortened."""
+    return _UUID.sub(r"\1", sentence)
 
 
 def known_sum(counts: Iterable[int | None]) -> int | None:

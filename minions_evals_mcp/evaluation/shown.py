@@ -15,9 +15,8 @@ from rich.text import Text
 
 from minions_evals_mcp.configured import default_db
 from minions_evals_mcp.default_store import left_behind, user_store
-from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.domain.values import first_named, short_id
 from minions_evals_mcp.engine.answers.gates import limit_words, open_regression_words, stays_red
-from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff, RunTotals
 from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.presentation.next_steps import PythonCalls, Terminal, in_terms
@@ -141,7 +140,7 @@ def _store_line(result: Figures) -> str:
     if db == user_store():
         return f"saved in {db}\n  which all runs outside a project share. Pass store=… to choose another"
     before = left_behind(db)
-    return f"saved in {db}" + (f"\n  runs of all your projects from before are in {before}" if before else "")
+    return f"saved in {db}" + (f"\n  earlier runs of all your projects are in {before}" if before else "")
 
 
 def _judged(result: Figures) -> str:
@@ -186,9 +185,9 @@ def _standing(result: Figures) -> str:
     if result.before is None:
         return "the first run of this name"
     if changes is None and not (beside and beside.cases):
-        return f"no case in common with the run before ({result.before})"
+        return f"no case in common with the run before ({short_id(result.before)})"
     if beside is None or not beside.cases:
-        return f"no case is measured as in the run before ({result.before})"
+        return f"no case is comparable with the run before ({short_id(result.before)})"
     tried = " trials" if max(beside.previous_total, beside.total) > beside.cases else ""
     counted = f"{beside.previous_passed} of {beside.previous_total}{tried} passed before{_now(beside)}"
     against_noise = EVIDENCE[beside.evidence]
@@ -228,8 +227,8 @@ def change_lines(result: Figures) -> Iterator[str]:
             yield f"  {label}: {count}" + (f" ({named})" if named else "")
     if words := checks_words(changes):
         yield f"  {words}"
-    if before == after and not any(changes.counts.get(kind) for kind in CHANGED):
-        yield "  nothing changed that can be seen"
+    elif before == after and not any(changes.counts.get(kind) for kind in CHANGED):
+        yield "  no visible change"
 
 
 def _short(version: str | None) -> str:

@@ -25,18 +25,27 @@ SIGNS = {
 LOOKS = {"improved": "good", "regressed": "bad", "equivalent": "info", "inconclusive": ""}
 """The colour of a verdict: red and green are for what is statistically significant."""
 UNKNOWN = "not comparable"
+UNCHANGED = "unchanged"
+"""The word for two runs in which every compared case scored the same, where the verdict alone would be inconclusive."""
 
 
 def verdict_word(reading: PairReading | None) -> str:
     """The verdict in a word; "not comparable" where there is none, empty where there is no run before."""
     if reading is None:
         return ""
-    return reading.verdict or UNKNOWN
+    return UNCHANGED if is_unchanged(reading) else reading.verdict or UNKNOWN
 
 
 def verdict_sign(reading: PairReading | None) -> str:
     """The verdict with its sign."""
-    return "" if reading is None else SIGNS.get(reading.verdict or "", f"≠ {UNKNOWN}")
+    if reading is None:
+        return ""
+    return f"= {UNCHANGED}" if is_unchanged(reading) else SIGNS.get(reading.verdict or "", f"≠ {UNKNOWN}")
+
+
+def is_unchanged(reading: PairReading) -> bool:
+    """Whether every compared case scored the same in both runs, so that there is no difference to be sure of."""
+    return reading.verdict == "inconclusive" and reading.basis == "test" and not (reading.better or reading.worse)
 
 
 def pair_words(reading: PairReading) -> str:
@@ -49,7 +58,7 @@ def pair_words(reading: PairReading) -> str:
             f" between these two runs the score moved by {_figures(reading)}"
         )
     if not reading.better and not reading.worse:
-        return f"{reading.verdict}: no score changed on {_cases(reading.cases)}"
+        return f"{verdict_word(reading)}: no score changed on {_cases(reading.cases)}"
     doubt = ", not statistically significant" if reading.verdict == "inconclusive" else ""
     within = ", too little to matter" if reading.verdict == "equivalent" else ""
     return f"{reading.verdict}: score {_figures(reading)}{doubt}{within}"

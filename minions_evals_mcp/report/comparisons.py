@@ -6,8 +6,9 @@ from pathlib import Path
 
 from rich.text import Text
 
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.engine.answers.comparison_summary import ChangedCase, ComparisonSummary
-from minions_evals_mcp.engine.answers.names import in_sentence, short_id
+from minions_evals_mcp.engine.answers.names import in_sentence
 from minions_evals_mcp.engine.conclude.setup import changes_sentence
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.next_command import next_line

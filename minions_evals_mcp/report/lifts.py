@@ -11,9 +11,8 @@ from pydantic import JsonValue
 from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.domain.values import first_named, short_id
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
-from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.lift.arms import ArmName, prompt_of
 from minions_evals_mcp.engine.lift.result import (
     CostChange,

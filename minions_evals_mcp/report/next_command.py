@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 
 NEXT = "Next: minions-evals "

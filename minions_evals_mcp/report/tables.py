@@ -14,7 +14,7 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.conversations import messages_of
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.values import minute
+from minions_evals_mcp.domain.values import minute, with_short_ids
 from minions_evals_mcp.engine.answers.names import named
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.report.chat import chat_lines
@@ -151,7 +151,7 @@ def _interval_line(fields: Json, summary: RunSummary, width: int) -> Text:
         parts.append(trend_words(summary.trend))
     notes = str(fields.get("notes") or "").removeprefix(summary.outputs).removeprefix("; ")
     if notes:
-        parts.append(printable(notes, 160))
+        parts.append(printable(with_short_ids(notes), 160))
     lines = wrap("; ".join(parts), max(20, width - 2), break_long_words=False, break_on_hyphens=False)
     return Text("\n".join(f"  {line}" for line in lines), style="dim")
 

@@ -29,6 +29,8 @@ GONE = 410
 LATER = frozenset((408, 425, 429))
 """Answers below 500 that say "later"."""
 SECRET_PREFIX = "whsec_"  # noqa: S105  how secrets begin, by the specification
+SHORTEST_KEY = 16
+"""Bytes of a signing key: a shorter one is found by trying."""
 LONGEST_TEXT = 3_000
 """Slack shows so many characters of a message in one block."""
 
@@ -140,15 +142,20 @@ def _vet_variable(url: str, settings: WebhookSettings) -> None:
 
 
 def _secret(text: str) -> bytes:
-    """The key of a secret: base64 behind `whsec_`, else the text's own bytes."""
-    if not text.startswith(SECRET_PREFIX):
-        return text.encode()
+    """The key of a secret: base64 behind `whsec_`, else the text's own bytes; one that can be guessed signs nothing."""
     try:
-        return base64.b64decode(text.removeprefix(SECRET_PREFIX), validate=True)
+        is_base64 = text.startswith(SECRET_PREFIX)
+        key = base64.b64decode(text.removeprefix(SECRET_PREFIX), validate=True) if is_base64 else text.encode()
     except binascii.Error:
         raise BadInputError(
             "a secret that begins with whsec_ must continue in base64.", remedy="Copy all of it."
         ) from None
+    if len(key) < SHORTEST_KEY:
+        raise BadInputError(
+            f"the secret of a webhook must have at least {SHORTEST_KEY} bytes.",
+            remedy="Make one with `openssl rand -hex 24`, and give it to the receiver too.",
+        )
+    return key
 
 
 def slack_message(record: Record[Fields]) -> Json:

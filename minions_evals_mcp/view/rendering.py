@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
-from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.presentation import verdict_words, world_words
 from minions_evals_mcp.presentation.typeset import p_words, typeset
 from minions_evals_mcp.report import sentences

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BELOW = ("minions_evals_mcp.engine", "minions_evals_mcp.store")
 LEFT = {
-    "minions_evals_mcp/cli": 79,
+    "minions_evals_mcp/cli": 77,
     "minions_evals_mcp/server": 40,
     "minions_evals_mcp/messages": 19,
     "minions_evals_mcp/api": 21,

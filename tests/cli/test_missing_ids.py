@@ -50,6 +50,18 @@ def test_a_command_without_its_id_names_those_that_can_be_given(
     assert next_command in refused.err
 
 
+def test_a_benchmark_where_a_run_is_asked_names_its_newest_run_and_the_reverse_its_benchmark(ran: Terminal) -> None:
+    newest = str(cast("list[Json]", ran.run("runs", "--json").one()["runs"])[0]["runId"])
+    for command in ("classify", "rejudge", "diff"):
+        refused = ran.run(command, "colours/all", *(["colours/all"] if command == "diff" else []))
+        assert refused.code == 2
+        assert "that is a benchmark." in refused.err
+        assert f"Its newest run is {newest[:8]}. `minions-evals runs` lists all." in refused.err
+    refused = ran.run("trend", newest[:8])
+    assert "that is a run." in refused.err
+    assert f"Name what it ran: colours/all. `minions-evals runs {newest[:8]}` shows it." in refused.err
+
+
 @pytest.mark.parametrize("given", [(), ("latest",)])
 def test_diff_without_its_runs_shows_the_two_newest_in_order(ran: Terminal, given: tuple[str, ...]) -> None:
     newest, older = (str(run["runId"]) for run in cast("list[Json]", ran.run("runs", "--json").one()["runs"]))

@@ -212,7 +212,7 @@ def test_checks_that_were_edited_in_every_case_call_no_regression_and_are_measur
     kept(good)
     edited = kept(good, checks=["contains", silent])
     assert (edited.passed, edited.is_regression, edited.gate) == (None, False, "undecided")
-    assert "no case is measured as in the run before" in str(edited)
+    assert "no case is comparable with the run before" in str(edited)
     assert "gate undecided: not compared with run" in str(edited)
     assert kept(good, checks=["contains"]).is_regression is False
     assert (fallen := kept(bad, checks=["contains"])).passed is False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
-from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.operations import detect_trend as operation
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.operations.table import offered_as

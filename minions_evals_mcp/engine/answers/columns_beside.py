@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.engine.answers.names import named, short_id, version_names
+from minions_evals_mcp.domain.values import short_id
+from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.pages.overview import ConfigColumn, config_columns

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from minions_evals_mcp.domain.failing.failure_types import FailureType
-from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.answers.names import named, short_id, version_names
+from minions_evals_mcp.domain.values import Value, short_id
+from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_job
 from minions_evals_mcp.scoring.failure_causes import CauseGroup, cause_sentence

@@ -10,8 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Evidence
-from minions_evals_mcp.domain.values import first_named
-from minions_evals_mcp.engine.answers.names import with_short_ids
+from minions_evals_mcp.domain.values import first_named, with_short_ids
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.stats.limits import Limit, limit_gate

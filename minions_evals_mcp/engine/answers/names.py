@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.values import is_made
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 
-SHORT = 8
 LONGEST_TITLE = 48
-_MADE = re.compile(r"(eval/([a-z]+/)?)?[0-9a-f]{8}[0-9a-f-]{8,}")
-"""Ids that were made and not given."""
-_UUID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 
 
 def version_names(db: Db, versions: Iterable[str | None]) -> dict[str, str]:
@@ -30,17 +26,7 @@ def version_names(db: Db, versions: Iterable[str | None]) -> dict[str, str]:
 def _name(ident: str, title: str, fields: object) -> str:
     if isinstance(fields, PromptVersion) and fields.prompt_id is not None:
         return f"{fields.prompt_id}@{fields.version_number}"
-    return title if _MADE.fullmatch(ident) else ident
-
-
-def short_id(ident: str) -> str:
-    """The beginning of an id that was made; one that somebody gave is whole."""
-    return ident[:SHORT] if _MADE.fullmatch(ident) else ident
-
-
-def with_short_ids(sentence: str) -> str:
-    """A sentence of the store for the eye: the ids that were made are shortened."""
-    return _UUID.sub(r"\1", sentence)
+    return title if is_made(ident) else ident
 
 
 def in_sentence(names: Mapping[str, str], version: str) -> str:

@@ -13,6 +13,7 @@ from minions_evals_mcp.engine.judge.compose import WANTS_JSON, failed_output
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.classification.classify import classify
 from minions_evals_mcp.scoring.failures.failed import Analysis
 from minions_evals_mcp.skills import ClassifyFailureParameters
@@ -56,7 +57,9 @@ def material(db: Db, *, test_run_id: str) -> FailureMaterial:
 
 def failed_run(db: Db, test_run_id: str) -> tuple[Record[TestRun], Record[EvalFailure]]:
     """A failed run with its failure; raises as `material` does."""
-    run = records.require(db, test_run_id, TestRun)
+    run = records.require(
+        db, test_run_id, TestRun, remedy=f"Name a run, or RUN:CASE. {Next('runs', reason='lists the runs')}."
+    )
     if run.fields.passed:
         raise BadInputError(f"the test-run {test_run_id} passed: there is no failure to classify.")
     return run, runs.failures_of(db, [test_run_id])[test_run_id]

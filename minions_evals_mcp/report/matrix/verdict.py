@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.engine.config_eval.baselines import ColumnGate
 from minions_evals_mcp.engine.config_eval.matrix import JUDGED, ColumnBefore, ColumnFigures, Matrix
 from minions_evals_mcp.report.matrix.prompts import EQUAL, MOST, how_sure, prompts_over_providers

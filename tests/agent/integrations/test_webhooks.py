@@ -159,6 +159,15 @@ def test_what_does_not_fit_is_refused_by_name(settings: dict[str, str], said: st
         WebhookSettings.model_validate(settings)
 
 
+@pytest.mark.parametrize(
+    "secret", ["abc", "fifteen letters", "whsec_" + base64.b64encode(b"short").decode(), "whsec_?"]
+)
+def test_a_secret_that_can_be_guessed_or_is_cut_off_is_refused(hook: Hook, secret: str) -> None:
+    settings = WebhookSettings.model_validate({"url": hook.url, "secretFrom": "S"})
+    with pytest.raises(BadInputError, match=r"at least 16 bytes|continue in base64"):
+        WebhookNeighbour(settings, {"S": secret}, patience=1, clock=lambda: START)
+
+
 def test_the_agent_posts_what_its_file_names_and_needs_the_variables(tmp_path: Path, hook: Hook) -> None:
     desk = Desk(tmp_path)
     file = desk.folder / "hooks.toml"

@@ -107,7 +107,7 @@ def test_diff_is_told_to_programs_too(two_runs: Terminal) -> None:
     assert found["counts"] == {"newly-passing": 8, "better": 2, "same": 16}
     assert found["more"] == 9
     assert two_runs.run("diff", "demo-after", "demo-after").out.splitlines()[5:8] == [
-        "  inconclusive: no score changed on 26 cases",
+        "  unchanged: no score changed on 26 cases",
         "  26 the same",
         "  No visible change.",
     ]

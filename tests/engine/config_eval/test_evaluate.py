@@ -14,8 +14,8 @@ from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.domain.results import TestRun
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.engine.answers.columns_beside import columns_beside
-from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.overview import read_overview
 from minions_evals_mcp.engine.answers.pages.matrix_page import MatrixFilter, read_matrix_page
 from minions_evals_mcp.engine.cases.config_versions import versions_of_config

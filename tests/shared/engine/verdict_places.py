@@ -18,7 +18,7 @@ from tests.shared.server.hosts import hosted
 from tests.shared.view.visitor import visitor
 from tests.workshop import config_in, opened
 
-VERDICT = "(improved|regressed|equivalent|inconclusive|not comparable)"
+VERDICT = "(improved|regressed|equivalent|inconclusive|unchanged|not comparable)"
 CLAUSE = f"it (?:is )?{VERDICT}"
 LEVEL = r"the level (?:fell|rose) by [\d.]+ on [\d-]+ \([\d.]+ → [\d.]+, \d+ runs? on this level\)"
 Stated = dict[int, dict[str, tuple[str, str]]]
@@ -71,7 +71,7 @@ def _ask_terminal(folder: Path, runs: dict[int, list[str]], found: Stated) -> No
         trend, diff = at.many(["trend", f"history/{seed}"], ["diff", before, after])
         found[seed]["trend"] = _words(" ".join(trend.out.split()), f"compared with the run before, {CLAUSE}")
         found[seed]["diff"] = (_first(rf" {VERDICT}:", " ".join(diff.out.split())), "?")
-        found[seed]["runs"] = (str(by_id[after]["change"]["verdict"]), "?")
+        found[seed]["runs"] = (_shown(by_id[after]["change"]), "?")
 
 
 async def _ask_server(folder: Path, runs: dict[int, list[str]], found: Stated) -> None:
@@ -84,7 +84,15 @@ async def _ask_server(folder: Path, runs: dict[int, list[str]], found: Stated) -
                 level = cast("dict[str, object] | None", answer.get("levelChange"))
                 summary = str(answer["summary"])
                 assert (level is None) == (re.search(LEVEL, summary) is None), place
-                found[seed][place] = (str(change["verdict"]), _first(LEVEL, summary, missing=""))
+                found[seed][place] = (_shown(change), _first(LEVEL, summary, missing=""))
+
+
+def _shown(change: dict[str, object]) -> str:
+    """The word that a reader sees for a verdict that a program reads: no case moved where it would be inconclusive."""
+    is_unchanged = (
+        change["verdict"] == "inconclusive" and change["basis"] == "test" and change["better"] == change["worse"] == 0
+    )
+    return "unchanged" if is_unchanged else str(change["verdict"])
 
 
 def _words(text: str, verdict: str) -> tuple[str, str]:

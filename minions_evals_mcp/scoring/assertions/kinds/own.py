@@ -28,7 +28,7 @@ def function(assertion: Assertion, _subject: Subject, evidence: Evidence) -> Unw
     if verdict.parts:
         return _several(name, [_part(part, given, threshold) for part, given in verdict.parts])
     passed, score = _judged(verdict, threshold)
-    return UnweightedResult(passed, f"{name}: {verdict.reason}" if verdict.reason else name, score)
+    return UnweightedResult(passed, f"{name}: {verdict.reason or _returned(verdict, threshold, passed=passed)}", score)
 
 
 def _judged(verdict: OwnVerdict, threshold: float) -> tuple[bool, float]:
@@ -36,9 +36,17 @@ def _judged(verdict: OwnVerdict, threshold: float) -> tuple[bool, float]:
     return score >= threshold if verdict.passed is None else verdict.passed, score
 
 
+def _returned(verdict: OwnVerdict, threshold: float, *, passed: bool) -> str:
+    """What a function without a reason of its own returned; a number that fails also with the one it must reach."""
+    if verdict.score is None:
+        return f"returned {verdict.passed}"
+    needed = "" if passed or verdict.passed is not None else f", {threshold:g} is needed"
+    return f"score {verdict.score:.2f}{needed}"
+
+
 def _part(name: str, verdict: OwnVerdict, threshold: float) -> Checked:
     passed, score = _judged(verdict, threshold)
-    return Checked(FUNCTION, passed, score, verdict.reason or f"score {score:.2f}", metric=name)
+    return Checked(FUNCTION, passed, score, verdict.reason or _returned(verdict, threshold, passed=passed), metric=name)
 
 
 def _several(name: str, parts: Sequence[Checked]) -> UnweightedResult:
