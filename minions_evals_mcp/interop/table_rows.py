@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from minions_evals_mcp.bounded_files import read_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError, legible
-from minions_evals_mcp.interop.logs.containers import container
+from minions_evals_mcp.interop.containers import container
 from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
 from minions_evals_mcp.sandbox.child_environment import child_environment

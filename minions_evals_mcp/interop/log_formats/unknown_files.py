@@ -6,8 +6,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.containers import aggregate, container
 from minions_evals_mcp.interop.log_formats.table import FORMATS, Seen
-from minions_evals_mcp.interop.logs.containers import aggregate, container
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.parsing import ROOTS, not_utf8
 from minions_evals_mcp.interop.text_table import SEPARATORS
