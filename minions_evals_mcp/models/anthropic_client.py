@@ -17,10 +17,9 @@ from minions_evals_mcp.models.faults import (
     fault_of_event,
     malformed,
 )
-from minions_evals_mcp.models.prepared import Prepared
 from minions_evals_mcp.models.replies import Answered, Completion, RefusedReply, TokenUsage, Truncated
 from minions_evals_mcp.models.request import ModelRequest
-from minions_evals_mcp.models.sdk_web import vetted, web_of
+from minions_evals_mcp.models.sdk_web import Prepared, vetted, web_of
 from minions_evals_mcp.models.streaming import read_reply
 
 TOOL_USE = "tool_use"

@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pydantic_core import to_json
@@ -80,20 +80,17 @@ class DirectCalls:
     @asynccontextmanager
     async def _answered(self, content: bytes) -> AsyncGenerator[ClientResponse]:
         """The reply, its body unread. What was meant for one server is sent to no other: aiohttp's own reading of an address counts."""
-        from yarl import URL  # noqa: PLC0415  aiohttp brings it
-
-        session, url = self._web.session(), URL(self._url)
+        session, url = self._web.session(), self._url
         for _ in range(MOST_MOVES):
             async with session.post(url, data=content, allow_redirects=False) as response:
                 moved = response.headers.get("location") if response.status in MOVED else None
                 if moved is None:
                     yield response
                     return
-                before, url = url, URL(urljoin(str(url), moved))
-                if not same_host(str(before), str(url)):
-                    raise UnacceptableReplyError(
-                        f"it leads to another server, {origin(str(url))}, which is not followed"
-                    )
+                before = response.url
+                url = str(before.join(type(before)(moved)))
+                if not same_host(str(before), url):
+                    raise UnacceptableReplyError(f"it leads to another server, {origin(url)}, which is not followed")
         raise UnacceptableReplyError(f"it redirects more than {MOST_MOVES} times")
 
 

@@ -18,11 +18,10 @@ from minions_evals_mcp.models.faults import (
     malformed,
 )
 from minions_evals_mcp.models.negotiation import Negotiation
-from minions_evals_mcp.models.prepared import Prepared
 from minions_evals_mcp.models.replies import Answered, Completion, RefusedReply, TokenUsage, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.responses import RESPONSES, read_response, responses_body
-from minions_evals_mcp.models.sdk_web import vetted, web_of
+from minions_evals_mcp.models.sdk_web import Prepared, vetted, web_of
 from minions_evals_mcp.models.streaming import read_reply
 
 if TYPE_CHECKING:
