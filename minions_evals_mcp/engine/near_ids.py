@@ -25,7 +25,7 @@ async def with_near_ids(engine: Engine, refused: NotFoundError) -> NotFoundError
     """The same refusal, naming ids of that type that are spelled much alike; as it is where there are none."""
     kind = KINDS.get(refused.kind, refused.kind)
     other, remedy = await engine.store.read(lambda db: _other_kind(db, refused))
-    if other and other != kind:
+    if other and other != kind and not refused.kind.endswith(f" {other}"):
         return NotFoundError(refused.kind, refused.ident, remedy=remedy, other_kind=other)
     called = await engine.store.read(lambda db: ids_titled(db, kind, refused.ident))
     if called:

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from minions_evals_mcp.bounded_files import read_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError, legible
+from minions_evals_mcp.interop.containers import container
 from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
 from minions_evals_mcp.sandbox.child_environment import child_environment
@@ -51,6 +52,8 @@ def read_rows(path: Path) -> Iterator[TableRow]:
         return _listed_rows(path)
     if kind == PARQUET:
         return _parquet_rows(path)
+    if (known := container(path)) is not None:
+        raise UnsupportedError(f"{path} is {known.is_a}.", remedy=known.remedy)
     raise UnsupportedError(
         f"{path} is not a table.", remedy=f"Rows are read from {', '.join((*SUFFIXES, LIST))} files."
     )

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from minions_evals_mcp.errors import InvalidRecordError, legible
 from minions_evals_mcp.frozen_types import frozen_type
@@ -45,11 +46,14 @@ def read_text_table(path: Path, *, trims_left: bool = False) -> Iterator[TextRow
 def text_table(lines: Iterable[str], where: str, separator: str = "", *, trims_left: bool = False) -> Iterator[TextRow]:
     """The rows in those lines, whose breaks are still in them; the first is the header.
 
-    `trims_left`: white space before a cell is no part of it.
+    `trims_left`: white space before a cell is no part of it. So it is where a blank follows each separator of the header.
     """
     csv.field_size_limit(LONGEST_CELL)  # an output of a model is longer than the module's 128 KB
-    lines, separator, skipped = _opened(iter(lines), separator)
-    reader = csv.reader(lines, strict=True, delimiter=separator, skipinitialspace=trims_left)
+    opened = _opened(iter(lines), separator)
+    skipped = opened.skipped
+    reader = csv.reader(
+        opened.lines, strict=True, delimiter=opened.separator, skipinitialspace=trims_left or opened.is_spaced
+    )
     first = 1 + skipped
     try:
         names = _names(next(reader, list[str]()), f"{where}:{first}")
@@ -62,15 +66,24 @@ def text_table(lines: Iterable[str], where: str, separator: str = "", *, trims_l
         raise InvalidRecordError(f"no table: {error}", where=f"{where}:{first}") from None
 
 
-def _opened(lines: Iterator[str], separator: str) -> tuple[Iterator[str], str, int]:
-    """The lines from the header on, what separates cells, and how many lines came before."""
-    head = next(lines, "")
-    named = _NAMED.match(head)
-    if named:
-        return lines, named[1], 1
+class _Opened(NamedTuple):
+    """The lines from the header on, how many came before, what separates cells, and whether blanks follow that."""
+
+    lines: Iterator[str]
+    skipped: int
+    separator: str
+    is_spaced: bool
+
+
+def _opened(lines: Iterator[str], separator: str) -> _Opened:
+    head, skipped = next(lines, ""), 0
+    if named := _NAMED.match(head):
+        head, separator, skipped = next(lines, ""), named[1], 1
     plain = _QUOTED.sub("", head)
-    found = next((mark for mark in ",;\t" if mark in plain), ",")
-    return chain([head] if head else [], lines), separator or found, 0
+    separator = separator or next((mark for mark in ",;\t" if mark in plain), ",")
+    parts = plain.split(separator)[1:]
+    is_spaced = bool(parts) and separator != "\t" and all(part.startswith(" ") for part in parts)
+    return _Opened(chain([head] if head else [], lines), skipped, separator, is_spaced)
 
 
 def _names(header: list[str], where: str) -> list[str]:

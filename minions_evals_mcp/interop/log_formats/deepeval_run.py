@@ -58,7 +58,7 @@ def read(path: Path) -> Iterator[Item]:
     for place, piece in enumerate(cases):
         where = f"{path}: {piece.path}.{place}"
         document = _renamed(the_object(piece.value, where))
-        order = document.get("order")  # null under pytest, and counted anew for each data set
+        order = document.get("order")  # may be null, or counted anew for each data set
         ident = str(place if order is None else order)
         content = digest(document)
         if digests.setdefault(ident, content) != content:

@@ -6,7 +6,8 @@ valid, and decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -44,8 +45,28 @@ def read(path: Path) -> Iterator[Item]:
         own_id=False,
         known_samples=True,
     )
+    deciding = cache(lambda: _deciding(path))
     for where, row in rows_of(path, LISTS):
-        yield _sample(_trace(row), where)
+        yield _sample(_trace(row), where, deciding)
+
+
+def _deciding(path: Path) -> frozenset[str]:
+    """The scorers that say in the file whether an output is right, or nothing but that they failed: there nobody knows."""
+    infos = (obj(_trace(row).get("info")) for _, row in rows_of(path, LISTS))
+    feedback = [
+        (_name(assessment), _score(assessment).wire())
+        for info in infos
+        for assessment in objects(info.get("assessments"))
+        if _is_scored(assessment)
+    ]
+    verdicts = {name for name, score in feedback if says_verdict(score)}
+    grades = {name for name, score in feedback if score.get("value") is not None} - verdicts
+    return frozenset(name for name, _ in feedback) - grades
+
+
+def _is_scored(assessment: Json) -> bool:
+    """Whether it is a scorer's; what people say are labels."""
+    return "feedback" in assessment and str(obj(assessment.get("source")).get("source_type")).upper() != HUMAN
 
 
 def _trace(row: Json) -> Json:
@@ -60,7 +81,7 @@ def _experiment(info: Json) -> str | None:
     return None if experiment is None else f"experiment-{experiment}"
 
 
-def _sample(row: Json, where: str) -> LogSample:
+def _sample(row: Json, where: str, deciding: Callable[[], frozenset[str]]) -> LogSample:
     info, spans = obj(row.get("info")), objects_under(obj(row.get("data")), "spans", where)
     ident = info.get("trace_id", info.get("request_id"))
     root = next((span for span in spans if not (span.get("parent_span_id") or span.get("parent_id"))), None)
@@ -84,7 +105,7 @@ def _sample(row: Json, where: str) -> LogSample:
         case="",
         inputs=inputs_of(_messages(question)),
         targets=() if wanted is None else (value_text(wanted),),
-        assertions=recorded_checks(NAME, _verdicts(assessments)),
+        assertions=recorded_checks(NAME, _verdicts(assessments, deciding)),
         extra=without({"expectations": expected or None, "ofExpectations": [*_expectations(assessments)] or None}),
         produced=Produced(
             output=_answer(answer),
@@ -111,11 +132,11 @@ def _sample(row: Json, where: str) -> LogSample:
     )
 
 
-def _verdicts(assessments: list[Json]) -> Iterator[str]:
-    """The names of the scorers that say whether the output is right; what people say are labels."""
-    for assessment in assessments:
-        is_scorer = str(obj(assessment.get("source")).get("source_type")).upper() != HUMAN
-        if "feedback" in assessment and is_scorer and says_verdict(_score(assessment).wire()):
+def _verdicts(assessments: list[Json], deciding: Callable[[], frozenset[str]]) -> Iterator[str]:
+    """The names of the scorers that say whether the output is right, or would if they had not failed."""
+    for assessment in filter(_is_scored, assessments):
+        score = _score(assessment).wire()
+        if says_verdict(score) or (score.get("error") and _name(assessment) in deciding()):
             yield _name(assessment)
 
 

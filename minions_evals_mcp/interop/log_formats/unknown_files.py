@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.containers import aggregate, container
 from minions_evals_mcp.interop.log_formats.table import FORMATS, Seen
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.parsing import ROOTS, not_utf8
@@ -59,6 +60,9 @@ def is_suite(seen: Seen, head: str) -> bool:
 
 def refusal(seen: Seen) -> BadInputError:
     """The error for a file that is neither a suite nor of a known format."""
+    known = container(seen.path) or aggregate(obj(seen.first))
+    if known is not None:
+        return BadInputError(f"{seen.path} is {known.is_a}.", remedy=known.remedy)
     damage = "" if seen.magic else not_utf8(head_of(seen.path), is_whole=False)
     if not damage and not seen.magic and seen.path.suffix.lower() in SEPARATORS:
         rows = _ROWS | {"file": str(seen.path)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-_WORDS: dict[str, str] = {
+COMMON_WORDS: dict[str, str] = {
     "en": "the a an i you he she we they is are was were do does did not have has it that this what how when why where who which my"
     " your me can could would will with for from and or but please about so there need want of to in on at be been just",
     "de": "der die das ein eine ich du sie wir ihr er es ist sind war nicht habe hat haben und oder aber mit für von wie was wann warum"
@@ -38,7 +38,7 @@ LEAD = 2
 
 @cache
 def _known() -> dict[str, frozenset[str]]:
-    return {language: frozenset(words.split()) for language, words in _WORDS.items()}
+    return {language: frozenset(words.split()) for language, words in COMMON_WORDS.items()}
 
 
 def language_of(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Signs of what a player of a user does wrong, in English, German, French and Spanish."""
+"""Signs of what a player of a user does wrong, and of how conversations end, in the languages that are read here."""
 
 from __future__ import annotations
 
@@ -12,52 +12,8 @@ STOP_TOKEN = re.compile(
     r"|\[(?:CONVERSATION|CHAT|DIALOGUE|TASK)[ _](?:OVER|ENDS?|ENDED|COMPLETED?|DONE|FINISHED)\]"
     r"|\b(?:TERMINATE|(?:END|STOP)_(?:OF_)?(?:CONVERSATION|CHAT|DIALOGUE)|(?:CONVERSATION|CHAT|TASK)_(?:OVER|ENDED|COMPLETED?|DONE))\b"
 )
-_THINGS = (
-    r"(?:order|account|booking|reservation|customer|phone|telephone|e-?mail|address|date of birth|ticket|invoice|member\w*|policy|card"
-    r"|reference|confirmation|serial|tracking) ?(?:number|id|address|name|code|details)?"
-)
-_DONE = (
-    r"(?:processed|issued|booked|updated|cancell?ed|refunded|forwarded|submitted|created|scheduled|changed|reset|sent|completed"
-    r"|confirmed|closed|approved|resolved|registered|activated|added|removed|opened|reopened|extended|renewed|upgraded|transferred"
-    r"|escalated|corrected|rebooked|replaced)"
-)
-ROLE_SWAPPED = re.compile(
-    r"^\s*(?:assistant|agent|support|bot|ai|system|assistent|agente)\s*:"
-    r"|\bhow (?:can|may|could) (?:i|we) (?:help|assist|be of (?:help|service))\b"
-    r"|\b(?:what|which \w+) can (?:i|we) (?:do|help \w+ with)\b.{0,12}\bfor you\b"
-    r"|\b(?:is there )?any(?:thing|thing else| other \w+)(?: else)?,? (?:that )?(?:i|we) can (?:help|assist|do)\b"
-    r"|\banything else you(?:'d| would)? (?:need|like|want)\b.{0,20}\?"
-    r"|\b(?:i(?:'d| would) be|i(?:'m| am)|we(?:'d| would) be) (?:happy|glad|pleased|delighted|here) to (?:help|assist) you\b"
-    r"|\bi can (?:certainly |definitely |surely )?(?:help|assist) you with (?:that|this|your)\b"
-    r"|\bas an? (?:ai|artificial intelligence|(?:large )?language model|virtual assistant)\b"
-    r"|\bi(?:'m| am) an? (?:ai|virtual assistant|language model|chat ?bot)\b"
-    r"|\b(?:thank you|thanks) for (?:contacting|reaching out|calling|getting in touch with) (?:us|to us|to our|our|support|customer)\b"
-    r"|\b(?:thank you|thanks) for (?:contacting|reaching out)\b"
-    rf"|\byour (?:request|{_THINGS}|refund|appointment|subscription|password|case|claim) (?:has|have) (?:now )?been {_DONE}\b"
-    rf"|\bi(?:'ve| have) (?:just |now |already |successfully )?{_DONE} (?:that |this |it |everything |a \w+ )?(?:for you|your|to you|you)\b"
-    rf"|\b(?:provide|tell me|give me|confirm|share|state|enter)(?: me)?(?: with)? your {_THINGS}"
-    r"|\b(?:let me|i(?:'ll| will)|allow me to) (?:just )?(?:look up|check|pull up|review|process|access|verify|find)"
-    r" (?:your|that for you|this for you)\b"
-    rf"|\b(?:may|can|could|would) (?:i|we|you) (?:please |kindly |also |just )?(?:have|get|see|confirm|verify|provide|give|tell|state"
-    rf"|share)(?: (?:me|us))?(?: with)? your (?:full |current )?{_THINGS}"
-    r"|\b(?:we|i) (?:sincerely |do |deeply )?apologi[sz]e for (?:the|any|this|your) \w+"
-    r"|\bwe(?:'re| are) (?:very |so |truly |really )?sorry (?:for|about) (?:the|any|this) (?:inconvenience|trouble|delay|confusion|mix-up)"
-    r"|\bour (?:\w+ )?(?:team|department|specialists?|technicians?|staff|engineers?|colleagues?) will (?:\w+ )?(?:contact|call|reach"
-    r"|be in touch|get back|look|review|assist|visit)\b"
-    r"|\bhow (?:can|may|could) we be of\b"
-    r"|\blet (?:me|us) know if you (?:have|need) any (?:other|further|more|additional)\b"
-    r"|\bwie (?:kann|darf) ich (?:ihnen|dir) (?:helfen|weiterhelfen|behilflich)\b|\bkann ich (?:ihnen|dir) (?:sonst )?noch\b"
-    r"|\bals (?:ki|sprachmodell)\b|\b(?:vielen dank|danke) für ihre (?:anfrage|kontaktaufnahme)\b"
-    r"|\bnennen sie mir (?:bitte )?ihre\b|\bich habe (?:ihre|ihren|das für sie)\b.{0,40}\b(?:bearbeitet|storniert|gebucht|erstattet)\b"
-    r"|\b(?:comment|en quoi) puis-je vous aider\b|\bpuis-je vous aider (?:pour )?autre\b|\ben tant qu'(?:ia|assistant)\b"
-    r"|\bmerci de (?:nous avoir|votre demande)\b|\bveuillez (?:me )?(?:fournir|communiquer|indiquer) votre\b"
-    r"|\b(?:en qué|cómo) puedo ayudar(?:le|te)\b|\bpuedo ayudar(?:le|te) en algo más\b|\bcomo (?:ia|modelo de lenguaje)\b"
-    r"|\bgracias por (?:contactar|comunicarse)\b|\bproporci[oó]n\w* su\b",
-    re.IGNORECASE,
-)
-"""What an assistant says, and a user does not."""
 GOAL_DROPPED = re.compile(
-    r"\bforget (?:about )?(?:that|it|this|everything|the whole|all of)\b|\bnever ?mind\b(?! the| my| about| that i)"
+    r"\bforget (?:about )?(?:that|it|this|everything|the whole|all of)\b|\bnever ?mind\b(?! (?:the|my|about|that i)\b)"
     r"|\b(?:changed|change) my mind\b"
     r"|\b(?:let's|let us|can we|i(?:'d| would)? (?:rather|want to|like to)?) ?talk about (?:something|the weather|another|other)\b"
     r"|\b(?:don't|do not) (?:want|need) (?:it|that|this|the \w+|any of \w+) (?:any ?more|after all|any longer)\b"
@@ -94,28 +50,46 @@ CANCELLING = re.compile(
 )
 """A goal of giving something up: that it is no longer wanted is then the reason."""
 CLOSING = re.compile(
-    r"\b(?:anything|something|any|else|further|other|more|all|help|assist|add|rate|feedback|questions?|noch|sonst|weitere|fragen|alles"
-    r"|autre|aider|question|algo|más|preguntas?|ayudar\w*)\b",
+    r"\b(?:anything|something|any|else|further|other|more|all|help|assist|add|rate|feedback|survey|questions?|noch|sonst|weitere|fragen"
+    r"|alles|bewerten|umfrage|autre|aider|question|avis|algo|más|preguntas?|ayudar\w*|valorar|altro|aiutar\w*|domande|mais|ajud\w*"
+    r"|perguntas?|iets|verder|helpen|vragen|coś|jeszcze|pomóc|något|mer|hjälpa|başka|yardımcı|ещё|еще|помочь)\b"
+    r"|ほかに|他に|还有|其他",
     re.IGNORECASE,
 )
 """A question after which a user may leave."""
 PARTING = re.compile(
-    r"\b(?:thanks?|thank you|bye|goodbye|cheers|great|perfect|danke\w*|dank|tschüss|wiedersehen|merci|au revoir|parfait|gracias|adiós"
-    r"|perfecto|that(?:'s| is| was) (?:all|it|everything)|das (?:ist|war) alles|c'est tout|eso es todo)\b",
+    r"\b(?:thanks?|thank you|thx|bye|goodbye|cheers|great|perfect|danke\w*|dank|tschüss|wiedersehen|merci|au revoir|parfait|gracias|adiós"
+    r"|perfecto|grazie|arrivederci|perfetto|obrigad[oa]|valeu|tchau|bedankt|doei|dziękuję|dzięki|tack|hej då|teşekkür\w*|sağ ol|спасибо"
+    r"|that(?:'s| is| was) (?:all|it|everything)|das (?:ist|war) alles|c'est tout|eso es todo|è tutto|é tudo|dat is alles)\b"
+    r"|ありがとう|谢谢|감사",
     re.IGNORECASE,
 )
+FAREWELL = re.compile(
+    r"\b(?:bye|goodbye|good ?bye|see (?:you|ya)|so long|farewell|cya|have a (?:good|great|nice|lovely) (?:day|one|evening|weekend|night)"
+    r"|tschüss|tschüs|tschau|ciao|wiedersehen|wiederhören|bis dann|bis bald|schönen tag|au revoir|bonne (?:journée|soirée)|à bientôt"
+    r"|adiós|hasta (?:luego|pronto|la vista)|chao|arrivederci|a presto|buona giornata|tchau|adeus|até logo|doei|tot ziens|fijne dag"
+    r"|do widzenia|hej ?då|до свидания|пока|görüşürüz|hoşça kal)\b|再见|さようなら|안녕히",
+    re.IGNORECASE,
+)
+OPEN_QUESTION = re.compile(
+    r"\b(?:what|which|who|where|when|how (?:many|much|old|long)|whose|wie|was|welche[rsnm]?|wann|wo|wer|wohin|quel(?:le)?s?|où|quand|qui"
+    r"|combien|qué|cuál(?:es)?|cuándo|dónde|quién|cuánt[oa]s?|qual[ei]?|quando|dove|chi|quant[oi]|qual|quem|onde|wat|welke|wanneer|waar"
+    r"|jaki[em]?|jaka|kiedy|gdzie|vilken|vilket|när|hangi|nerede|какой|какая|когда|где)\b|什么|哪|何|いつ|どこ",
+    re.IGNORECASE,
+)
+"""A question that a farewell does not answer."""
 ASKED_AGAIN = re.compile(
-    r"\b(?:again|repeat|once more|did(?:n't| not) (?:get|understand|catch)|noch ?mal\w*|wiederholen|nicht verstanden|répéter|pas compris"
-    r"|encore une fois|repetir|no (?:lo )?(?:he )?entend\w+|otra vez|de nuevo)\b",
+    r"\b(?:again|repeat|once more|one more time|double.?check|did(?:n't| not) (?:get|understand|catch|quite)|(?:can|could)(?:n't"
+    r"|not| not) (?:find|see|locate"
+    r"|hear|read)|not (?:found|valid|recogni[sz]ed|exist)|invalid|no (?:such|record|match|results?)|incorrect|typo|pardon|say that"
+    r"|nochmals?|noch ?mal|noch einmal|erneut|wiederhol\w*|nicht (?:verstanden|finden|gefunden|gültig|richtig|erkannt)"
+    r"|finde (?:ich )?\w* ?(?:leider )?nicht"
+    r"|ungültig|répéte\w*|répéter|pas compris|encore une fois|à nouveau|ne (?:trouve|vois|retrouve) pas|introuvable|invalide|incorrecte?"
+    r"|repet\w+|repit\w+|no (?:lo |la )?(?:he )?(?:entend\w+|encuentr\w+|encontr\w+|aparece|veo)|otra vez|de nuevo|inválid[oa]"
+    r"|ripet\w+|non ho capito|non (?:lo |la )?trovo|di nuovo|ancora una volta|novamente|outra vez|não (?:o |a )?encontr\w+|não entendi"
+    r"|herhal\w+|nog (?:een keer|eens)|opnieuw|niet (?:vinden|gevonden|begrepen|verstaan)|klopt (?:het|dat)|powtórz\w*|jeszcze raz"
+    r"|nie (?:znajduję|mogę znaleźć)"
+    r"|igen|upprepa|hittar inte|tekrar|bulamadım|ещё раз|еще раз|повторите|не (?:нашёл|нашел|найден|вижу))\b"
+    r"|もう一度|再度|再(?:说|次|确认|发)|没有?找到|查不到|다시",
     re.IGNORECASE,
 )
-EMAIL = re.compile(r"[\w.+-]{1,64}+@[\w-]++(?:\.[\w-]++)+")
-STREET = re.compile(
-    r"\b\d{1,4}[a-z]? (?:[A-Z][\w'-]+ ){1,3}(?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Square|Close|Court)\b"
-    r"|\b[A-Z]\w*(?:straße|strasse|weg|platz|allee|gasse) \d{1,4}\b|\b\d{1,4},? (?:rue|avenue|boulevard|place|chemin) (?:\w+ )*[A-Z]\w+"
-    r"|\b(?:[Cc]alle|[Aa]venida|[Pp]laza) (?:\w+ )*[A-Z]\w+,? \d{1,4}\b"
-)
-NUMBER = re.compile(r"(?<![\w.])\+?[\w-]{0,64}?\d[\w-]*+(?:[ ./-]\d[\w-]*+)*+(?:,\d+)?")
-"""A number or a code, with what belongs to it."""
-CLOCK = re.compile(r"^\d{1,2}[:.h]\d{2}$")
-YEAR = re.compile(r"^(?:19|20)\d\d$")

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import partial
 
 from minions_evals_mcp.domain.conversations import Conversation, Ending, Turn, UserFault
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.scoring.conversations import signs
-from minions_evals_mcp.scoring.conversations.languages import language_of, speaks
-from minions_evals_mcp.scoring.conversations.wording import asks_for, contains, plain, says, sentences
+from minions_evals_mcp.scoring.conversations import figures, signs
+from minions_evals_mcp.scoring.conversations.foreign import foreign_language, named_languages, spoken_in
+from minions_evals_mcp.scoring.conversations.role_swap import speaks_as_assistant
+from minions_evals_mcp.scoring.conversations.wording import asking, asks_for, contains, plain, says, sentences
 from minions_evals_mcp.scoring.failures.texts import cut
 
-CHECK_VERSION = "rules-2"
+CHECK_VERSION = "rules-3"
 """The name of these rules: rules that find something else have another name, for people's labels speak of the ones they saw."""
 LONG_ENOUGH = 3
 """A message of so many words says the same twice only if somebody repeats it."""
-LEAST_DIGITS = 3
+LONG_IN_SIGNS = 6
+"""The same of a script that is written without blanks."""
+NEARLY = 0.93
+LONGEST_COMPARED = 600
+BESIDE_FAREWELL = 8
+"""So many other words a farewell has."""
+SHORT = 12
+"""A message of no more words can be a mere farewell."""
 
 
 @frozen_type
@@ -90,17 +99,55 @@ def _stop_token(heard: Heard) -> UserFault | None:
 def _repeated(heard: Heard) -> UserFault | None:
     """The same message a second time, though the agent had said something else and not asked for it again."""
     words = plain(heard.text)
-    if len(words.split()) < LONG_ENOUGH or signs.PARTING.search(heard.text):
+    if _is_short(words) or (signs.PARTING.search(heard.text) and len(words.split()) <= SHORT):
         return None
-    again = signs.ASKED_AGAIN.search(heard.answered) is not None
     for at, turn in enumerate(heard.before):
-        if plain(turn.user) != words:
+        if not _is_nearly(plain(turn.user), words):
             continue
         asked = heard.before[at - 1].agent if at else ""
-        if _same_question(asked, heard.answered) or (again and at == len(heard.before) - 1):
+        again = at == len(heard.before) - 1 and signs.ASKED_AGAIN.search(heard.answered)
+        if _same_question(asked, heard.answered) or again or _asks_for_what_it_tells(heard):
             return None
         return heard.fault("repeated", f"the user repeats turn {at + 1} without being asked")
     return None
+
+
+def _is_short(words: str) -> bool:
+    if not words.isascii() and len(words.split()) < LONG_ENOUGH:
+        return len(words) < LONG_IN_SIGNS
+    return len(words.split()) < LONG_ENOUGH
+
+
+def _is_nearly(said: str, words: str) -> bool:
+    """Whether two messages are the same but for a letter here and there; other figures make another message."""
+    if said == words:
+        return True
+    if figures.digits(said) != figures.digits(words) or max(len(said), len(words)) > LONGEST_COMPARED:
+        return False
+    if min(len(said), len(words)) < NEARLY * max(len(said), len(words)) - 1 or len(words.split()) <= LONG_ENOUGH:
+        return False
+    matcher = SequenceMatcher(None, said, words, autojunk=False)
+    return matcher.quick_ratio() >= NEARLY and matcher.ratio() >= NEARLY
+
+
+def _asks_for_what_it_tells(heard: Heard) -> bool:
+    """Whether the agent asks for a fact that the message tells, or has named it itself."""
+    text, answered = figures.squeeze(heard.text), figures.squeeze(heard.answered)
+    told = {name: figures.squeeze(str(value)) for name, value in heard.setup.knows.items()}
+    return any(
+        value in text and (value in answered or _wants(heard.answered, name)) for name, value in told.items() if value
+    )
+
+
+def _wants(text: str, name: str) -> bool:
+    """Whether the message asks for the fact of that name, in whatever form and order its words stand."""
+    if asks_for(text, name):
+        return True
+    stems = [word[:5] for word in plain(name).split() if len(word) > LONG_ENOUGH]
+    return bool(stems) and any(
+        all(any(word.startswith(stem) for word in plain(sentence).split()) for stem in stems)
+        for sentence in asking(text)
+    )
 
 
 def _same_question(one: str, other: str) -> bool:
@@ -121,9 +168,9 @@ def _volunteered(heard: Heard) -> UserFault | None:
 
 
 def _role_swapped(heard: Heard) -> UserFault | None:
-    found = signs.ROLE_SWAPPED.search(heard.text)
+    found = speaks_as_assistant(heard.text, heard.setup.knows, [turn.agent for turn in heard.before])
     if found is not None:
-        return heard.fault("role-swapped", "the user speaks as the assistant", found[0].strip())
+        return heard.fault("role-swapped", "the user speaks as the assistant", found)
     words = plain(heard.text)
     if len(words.split()) > LONG_ENOUGH and words == plain(heard.answered):
         return heard.fault("role-swapped", "the user says what the assistant said before")
@@ -131,12 +178,26 @@ def _role_swapped(heard: Heard) -> UserFault | None:
 
 
 def _wrong_language(heard: Heard) -> UserFault | None:
-    setup = heard.setup
-    wanted = setup.language or language_of(f"{setup.opening or ''} {setup.goal} {setup.persona}")
-    spoken = language_of(heard.text)
-    if wanted is None or spoken in (None, wanted) or (setup.language is None and speaks(heard.text, wanted)):
+    """Another language than the user's, and than the agent has used: who follows the agent does nothing wrong."""
+    own = _own_languages(heard.setup, heard.before)
+    spoken = own | {said for turn in heard.before if (said := spoken_in(turn.agent))}
+    names = " ".join(map(str, heard.setup.knows.values()))
+    found = foreign_language(heard.text, spoken, names) if own else None
+    if found is None:
         return None
-    return heard.fault("wrong-language", f"the user speaks {spoken} in place of {wanted}")
+    return heard.fault("wrong-language", f"the user speaks {found} in place of {' or '.join(sorted(own))}")
+
+
+def _own_languages(setup: Conversation, before: Sequence[Turn]) -> frozenset[str]:
+    """The languages of the user: the given one, that of the opening, or what the description of the person tells."""
+    if setup.language is not None:
+        return frozenset({setup.language})
+    opened = spoken_in(setup.opening) if setup.opening else None
+    if opened is not None:
+        return frozenset({opened})
+    about = f"{setup.goal} {setup.persona}"
+    told = spoken_in(f"{setup.opening or ''} {about}") or (spoken_in(before[0].user) if before else None)
+    return named_languages(about) | (frozenset({told}) if told else frozenset[str]())
 
 
 def _did_agents_job(heard: Heard) -> UserFault | None:
@@ -178,53 +239,87 @@ def _wrong_facts(heard: Heard) -> UserFault | None:
 
 
 def _contradicted(heard: Heard, known: str) -> UserFault | None:
+    said = figures.squeeze(heard.text)
     for name, value in heard.setup.knows.items():
-        digits = _digits(str(value))
-        if not digits:
+        told = str(value)
+        if not figures.digits(told) or figures.squeeze(told) in said:
             continue
-        for sentence in sentences(heard.text):
-            if not says(sentence, name) and not (asks_for(heard.answered, name) and len(heard.setup.knows) == 1):
-                continue
-            others = [found for found in _figures(sentence) if _digits(found)]
-            if others and not any(_is_known(found, known) for found in others):
-                return heard.fault("contradicted-fact", f"the user says another {name} than {value}", others[0])
+        other = (
+            next((one for one in figures.figures(heard.text) if _is_said_wrong(one, told, known)), None)
+            or figures.wrong_number_in(heard.text, told)
+            or _other_day(heard.text, told, known)
+            or _other_under_name(heard, name, known)
+        )
+        if other is not None:
+            return heard.fault("contradicted-fact", f"the user says another {name} than {value}", other)
+    return None
+
+
+def _is_said_wrong(found: str, told: str, known: str) -> bool:
+    return not figures.is_known(found, known) and any(figures.other_than(found, one) for one in figures.figures(told))
+
+
+def _other_day(text: str, told: str, known: str) -> str | None:
+    """A date that nobody spoke of, beside the one of that fact: of the same month, or the same day of another one."""
+    mine, all_known = figures.days(told), figures.days(known)
+    for day in sorted(figures.days(text), key=str):
+        if any(figures.is_same_day(day, other) for other in all_known):
+            return None
+        if any(day[1] == other[1] or (day[0] == other[0] and day[2] == other[2]) for other in mine):
+            return f"{day[0]}.{day[1]}."
+    return None
+
+
+def _other_under_name(heard: Heard, name: str, known: str) -> str | None:
+    """A figure that is said under the name of that fact, or in answer to the question for the only one."""
+    for sentence in sentences(heard.text):
+        if not says(sentence, name) and not (asks_for(heard.answered, name) and len(heard.setup.knows) == 1):
+            continue
+        said = [one for one in figures.figures(sentence) if figures.digits(one) and not figures.is_said_by_the_way(one)]
+        if said and not any(figures.is_known(one, known) for one in said):
+            return said[0]
     return None
 
 
 def _invented(heard: Heard, known: str) -> UserFault | None:
-    places = [found[0] for pattern in (signs.EMAIL, signs.STREET) for found in pattern.finditer(heard.text)]
-    numbers = [found for found in _figures(heard.text) if _is_telling(found)]
-    for found in (*places, *numbers):
-        if not _is_known(found, known):
+    numbers = [found for found in figures.figures(heard.text) if figures.is_telling(found)]
+    for found in (*figures.places(heard.text), *numbers):
+        if not figures.is_known(found, known):
             return heard.fault("invented-fact", "the user states what it was not told", found)
     return None
 
 
-def _figures(text: str) -> Iterator[str]:
-    return (found[0].strip(" .,-") for found in signs.NUMBER.finditer(text))
+def is_mere_farewell(text: str, answered: str = "") -> bool:
+    """Whether a message only thanks and says goodbye: it answers nothing, and nobody need answer it.
 
-
-def _is_telling(found: str) -> bool:
-    """Whether a figure is one that nobody says by the way: no small number, time, year or round number."""
-    digits = _digits(found)
-    if signs.CLOCK.match(found) or signs.YEAR.match(found):
+    `answered` is what the agent said last: words in reply to its question are none.
+    """
+    rest = signs.PARTING.sub(" ", signs.FAREWELL.sub(" ", text))
+    if rest == text or "?" in text or figures.digits(text) or _open_question(answered) is not None:
         return False
-    return len(digits) >= LEAST_DIGITS and not (found.isdigit() and found.endswith("00") and len(found) < 5)
+    return len(plain(rest).split()) <= BESIDE_FAREWELL
 
 
-def _is_known(found: str, known: str) -> bool:
-    squeezed = _squeezed(found)
-    return squeezed in _squeezed(known) or any(
-        len(_digits(part)) >= LEAST_DIGITS and _squeezed(part) in _squeezed(known) for part in found.split()
-    )
+def _farewell(heard: Heard) -> UserFault | None:
+    """A goodbye in place of the answer that the agent waits for."""
+    words = plain(heard.text).split()
+    if len(words) > SHORT or not is_mere_farewell(heard.text) or not signs.FAREWELL.search(heard.text):
+        return None
+    said = figures.squeeze(heard.text)
+    if any(len(value) > 1 and value in said for value in map(figures.squeeze, map(str, heard.setup.knows.values()))):
+        return None
+    asked = next((name for name in heard.setup.knows if _wants(heard.answered, name)), None)
+    question = _open_question(heard.answered)
+    if asked is None and (question is None or not signs.OPEN_QUESTION.search(question)):
+        return None
+    return heard.fault("early-stop", f"the user says goodbye while the agent asks for {asked or 'an answer'}")
 
 
-def _digits(text: str) -> str:
-    return "".join(filter(str.isdigit, text))
-
-
-def _squeezed(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
+def _open_question(text: str) -> str | None:
+    """The question with which a message ends, unless it is one of courtesy."""
+    last = [*sentences(text)][-2:]
+    asked = [one for one in last if one.rstrip("\"')»” ").endswith(("?", "\uff1f"))]
+    return asked[-1] if asked and not signs.CLOSING.search(asked[-1]) else None
 
 
 def _early_stop(setup: Conversation, turns: Sequence[Turn]) -> UserFault | None:
@@ -234,13 +329,10 @@ def _early_stop(setup: Conversation, turns: Sequence[Turn]) -> UserFault | None:
     last = turns[-1]
     ended = Heard(setup, turns, "")
     fault = partial(UserFault, kind="early-stop", turn=len(turns), quotation=cut(last.agent))
-    asked = [name for name in setup.knows if asks_for(last.agent, name)]
+    asked = [name for name in setup.knows if _wants(last.agent, name)]
     if asked:
         return fault(reason=f"the user leaves while the agent asks for the {asked[0]}")
-    question = [*sentences(last.agent)][-1:]
-    if not question or not question[0].rstrip("\"')»”").endswith("?") or signs.CLOSING.search(question[0]):
-        return None
-    if signs.PARTING.search(last.user) and ended.number > 2:
+    if _open_question(last.agent) is None or (signs.PARTING.search(last.user) and ended.number > 2):
         return None
     return fault(reason="the user leaves a question of the agent unanswered")
 
@@ -248,4 +340,5 @@ def _early_stop(setup: Conversation, turns: Sequence[Turn]) -> UserFault | None:
 Check = Callable[[Heard], UserFault | None]
 CHECKS: tuple[Check, ...] = (
     _stop_token, _role_swapped, _volunteered, _wrong_language, _did_agents_job, _goal_dropped, _repeated, _wrong_facts,
+    _farewell,
 )  # fmt: skip

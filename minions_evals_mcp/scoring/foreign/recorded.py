@@ -34,7 +34,7 @@ def verdict_of(score: Mapping[str, JsonValue], *, threshold: float | None = None
     """
     value = score.get("value")
     if error := score.get("error"):
-        return f"it failed: {error}"
+        return f"it failed: {_error_text(error)}"
     if score.get("unscored") or (value in ("NaN", None) and not isinstance(score.get("passed"), bool)):
         return "it left this output unscored"
     number = _number(value)
@@ -51,6 +51,14 @@ def verdict_of(score: Mapping[str, JsonValue], *, threshold: float | None = None
     if not 0 <= number <= 1:
         return f"its value {shown[:60]} is on a scale that the log does not give"
     return RecordedVerdict(number >= FULL, number, shown)
+
+
+def _error_text(error: JsonValue) -> str:
+    """The words of an error, be it a text or an object with a message and perhaps a stack trace."""
+    if isinstance(error, dict):
+        said = next((error[key] for key in ("error_message", "message") if error.get(key)), None)
+        return str(said or error)
+    return str(error)
 
 
 def _without_limit(score: Mapping[str, JsonValue], threshold: float | None) -> str:

@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, FailedReply, Reply
 from minions_evals_mcp.scoring.conversations.persona import instructions_of
+from minions_evals_mcp.scoring.conversations.user_checks import is_mere_farewell
 from minions_evals_mcp.targets.conversation import PromptTurns, chat_request
 from minions_evals_mcp.targets.live import why_failed
 from minions_evals_mcp.targets.talks.talk import Leaves, Says
@@ -41,6 +42,15 @@ def move_of(text: str) -> Says | Leaves:
     return Leaves("user") if STOP in text else Says(text.strip())
 
 
+def checked_move_of(text: str, answered: str) -> Says | Leaves:
+    """The same where the user is checked: it leaves with a farewell at most, and the token beside other words is a fault.
+
+    `answered` is what the agent said last.
+    """
+    rest = text.replace(STOP, " ").strip()
+    return move_of(text) if not rest or is_mere_farewell(rest, answered) else Says(text.strip())
+
+
 @dataclass(slots=True, eq=False)
 class ModelUser:
     """A model that plays the user of one conversation; what it costs is counted apart from the agent."""
@@ -68,7 +78,7 @@ class ModelUser:
             return TargetErrored(f"{name}: {why_failed(reply)}", reply.fatal, reply.kind != "permanent")
         if not isinstance(reply, Completion) or not reply.text.strip():
             return TargetErrored(f"{name}: its reply is cut off, refused or empty", unanswered=True)
-        return move_of(reply.text)
+        return checked_move_of(reply.text, turns[-1].agent if turns else "")
 
     def _params(self) -> Json:
         return {} if self.seed is None else {"seed": self.seed}

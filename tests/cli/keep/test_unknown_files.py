@@ -81,7 +81,7 @@ def test_an_archive_of_something_else_is_no_log_of_inspect(at: Terminal) -> None
     with zipfile.ZipFile(at.folder / "book.docx", "w") as archive:
         archive.writestr("word/document.xml", "<w/>")
     ended = at.run("import", "book.docx")
-    assert (ended.code, "binary file" in ended.err, "Inspect" in ended.err) == (2, True, False)
+    assert (ended.code, "a Word document" in ended.err, "Inspect" in ended.err) == (2, True, False)
 
 
 @pytest.mark.parametrize("name", CASES)

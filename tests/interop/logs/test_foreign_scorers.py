@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.interop.logs.sample import LogSample
 from minions_evals_mcp.scoring.assertions.table import check
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
@@ -174,9 +175,33 @@ def _scores(sample: LogSample) -> list[Json]:
 
 
 def test_cases_of_deepeval_are_told_apart_where_their_order_is_null_or_counted_anew(tmp_path: Path) -> None:
-    """Under pytest the order is null, and each data set counts from 0."""
     orders = {"a": None, "b": None, "c": 0, "d": 0}
-    cases = [{"input": name, "actualOutput": "x", "order": order, "metricsData": []} for name, order in orders.items()]
+    cases: list[Json] = [
+        {"input": name, "actualOutput": "x", "order": order, "metricsData": []} for name, order in orders.items()
+    ]
     found = samples(written(tmp_path / "test_run_1.json", {"testCases": cases, "conversationalTestCases": []}))
     assert [one.inputs["input"] for one in found] == ["a", "b", "c", "d"]
-    assert len({one.id for one in found}) == 4
+    assert len({str(one.id) for one in found}) == 4
+
+
+def _assessed(*feedback: tuple[str, Json]) -> Json:
+    """A trace of MLflow's with that feedback of scorers in code."""
+    code: Json = {"source_type": "CODE"}
+    given = [{"assessment_name": name, "source": code, "feedback": said} for name, said in feedback]
+    return {**TRACE, "info": {**TRACE["info"], "trace_id": repr(feedback), "assessments": given}}
+
+
+@pytest.mark.parametrize("elsewhere", [{"value": "yes"}, {"value": False}, {"value": 0.4}, None])
+@pytest.mark.parametrize("file", ["m.jsonl", "m.json"])
+def test_a_scorer_of_mlflow_that_failed_decides_unless_it_gives_grades(
+    tmp_path: Path, elsewhere: Json | None, file: str
+) -> None:
+    """The other scorers would pass the trace, and nobody would learn that one of them gave no verdict."""
+    broken: Json = {"error": {"error_code": "SCORER_ERROR", "error_message": "judge down", "stack_trace": "…"}}
+    traces = [_assessed(("right", {"value": "yes"}), ("other", broken))]
+    traces += [_assessed(("right", {"value": "yes"}), ("other", elsewhere))] if elsewhere else []
+    first, *_ = samples(written(tmp_path / file, traces))
+    found = {str(obj(one["value"])["scorer"]): judged(one, "A1", *_scores(first)) for one in first.assertions}
+    is_grade = elsewhere is not None and isinstance(elsewhere["value"], float)
+    assert found.keys() == ({"right"} if is_grade else {"right", "other"})
+    assert is_grade or "scorer other of mlflow: it failed: judge down" in repr(found["other"])

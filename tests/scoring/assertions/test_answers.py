@@ -39,7 +39,7 @@ WHOLES: list[Row] = [
 CALLS = TypeAdapter(tuple[ToolCall, ...])
 FIELDS = ("type", "value", "threshold", "weight")
 DISAGREEMENTS: dict[str, tuple[Callable[[Row], bool], str]] = {
-    "a key without a value makes no object": (
+    "a key without a value is not an object": (
         lambda row: base(row) == "contains-json" and row["output"] == '{not json} but {"a": 2}',
         "promptfoo reads {not json} as {'not json': null}, an object that fits a schema which asks for little, and so"
         " finds JSON in any prose in braces.",
@@ -49,7 +49,7 @@ DISAGREEMENTS: dict[str, tuple[Callable[[Row], bool], str]] = {
         'promptfoo looks for phrases: "I won\'t do that." is none to it, while "I\'m sorry for the delay! The answer is'
         ' 42." and a condolence are.',
     ),
-    "not- turns factuality round": (
+    "not- inverts every check": (
         lambda row: row.get("type") == "not-factuality",
         "promptfoo passes over the not-: not-factuality says the same as factuality.",
     ),
@@ -58,7 +58,7 @@ DISAGREEMENTS: dict[str, tuple[Callable[[Row], bool], str]] = {
         "promptfoo builds the pattern without the flag u, so that \\p{L} silently looks for the text p{L}; we refuse it"
         " by name when it is read.",
     ),
-    "a number may be what an output starts with": (
+    "a number is read as text": (
         lambda row: base(row) == "starts-with" and row["value"] == 5,
         "promptfoo stops the test at a number, although contains takes it for its text; so do we here.",
     ),
@@ -70,7 +70,7 @@ DISAGREEMENTS: dict[str, tuple[Callable[[Row], bool], str]] = {
         lambda row: any(isinstance(one, dict) and one.get("weight") == 0 and "metric" in one for one in members(row)),
         "promptfoo names 0 for a metric whose assertions weigh 0, though they are there for their metric.",
     ),
-    "a fence may begin amid a line": (
+    "a code fence may begin within a line": (
         lambda row: base(row) == "contains-sql" and row["output"] == "text ```sql\nSELECT 1\n```",
         "promptfoo looks for fences at the start of a line only, and does not see the statement in one after words.",
     ),

@@ -1,0 +1,66 @@
+"""Files that hold others, and are not opened here: packed files, workbooks, databases, aggregates without samples."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.errors import legible
+from minions_evals_mcp.frozen_types import frozen_type
+
+ZIP = b"PK\x03\x04"
+
+
+@frozen_type
+class Container:
+    """What the file is, and how to get at what it holds."""
+
+    is_a: str
+    remedy: str
+
+
+WORKBOOK = Container("an Excel workbook", "Save its sheet as CSV (in Excel: CSV UTF-8) and import that file.")
+DOCUMENT = Container("a Word document", "Put what it holds into a CSV or JSON file and import that.")
+ARCHIVE = Container("a ZIP archive", "Unpack it, and import the files in it.")
+PACKED: dict[bytes, Container] = {
+    b"\x1f\x8b": Container("packed with gzip", "Unpack it with `gunzip -k` and import that file."),
+    b"BZh": Container("packed with bzip2", "Unpack it with `bunzip2 -k` and import that file."),
+    b"\xfd7zXZ": Container("packed with xz", "Unpack it with `unxz -k` and import that file."),
+    b"\x28\xb5\x2f\xfd": Container("packed with Zstandard", "Unpack it with `unzstd` and import that file."),
+    b"SQLite format 3": Container(
+        "a SQLite database", "Export what it holds as JSON or CSV with its tool. A store of ours is named with --db."
+    ),
+    b"\xd0\xcf\x11\xe0": Container("an old Office file", "Save its sheet as CSV UTF-8 and import that file."),
+}
+"""What the first bytes of a file say of it."""
+LM_EVAL = Container(
+    "an aggregate of lm-evaluation-harness, without samples",
+    "Import the samples_….jsonl files beside it, which --log_samples writes.",
+)
+
+
+def container(path: Path) -> Container | None:
+    """What the file is, if it is one of these; None for any other file."""
+    with legible(path), path.open("rb") as file:
+        head = file.read(16)
+    if head.startswith(ZIP):
+        return _zipped(path)
+    return next((found for magic, found in PACKED.items() if head.startswith(magic)), None)
+
+
+def _zipped(path: Path) -> Container:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return ARCHIVE
+    kinds = {"xl/": WORKBOOK, "word/": DOCUMENT}
+    return next((kind for start, kind in kinds.items() if any(name.startswith(start) for name in names)), ARCHIVE)
+
+
+def aggregate(document: Mapping[str, JsonValue]) -> Container | None:
+    """The tool whose aggregate the document is; None for any other one."""
+    return LM_EVAL if {"results", "configs", "n-shot"} <= document.keys() else None
