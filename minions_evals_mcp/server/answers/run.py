@@ -86,6 +86,13 @@ def run_told(
         audit=summary.audit and brief(summary.audit),
         user_errors=summary.user_errors
         and {**summary.user_errors.model_dump(mode="json"), "inWords": summary.user_errors.sentence},
+        reliability=summary.reliability
+        and {
+            "trials": summary.reliability.trials,
+            "allPass": summary.reliability.all_pass[-1],
+            "anyPasses": summary.reliability.any_passes[-1],
+            "inWords": summary.reliability.sentence,
+        },
         variance=summary.variance and {"buy": summary.variance.buy, "inWords": summary.variance.sentence},
         instructions=in_tools(_instructions(packets, users, summary), store),
         criteria=_criteria(packets),
