@@ -31,14 +31,15 @@ PACKED: dict[bytes, Container] = {
     b"\xfd7zXZ": Container("packed with xz", "Unpack it with `unxz -k` and import that file."),
     b"\x28\xb5\x2f\xfd": Container("packed with Zstandard", "Unpack it with `unzstd` and import that file."),
     b"SQLite format 3": Container(
-        "a SQLite database", "Export what it holds as JSON or CSV with its tool. A store of ours is named with --db."
+        "a SQLite database",
+        "Export what it holds as JSON or CSV with its tool. A store of ours is opened, not imported.",
     ),
     b"\xd0\xcf\x11\xe0": Container("an old Office file", "Save its sheet as CSV UTF-8 and import that file."),
 }
 """What the first bytes of a file say of it."""
 LM_EVAL = Container(
     "an aggregate of lm-evaluation-harness, without samples",
-    "Import the samples_….jsonl files beside it, which --log_samples writes.",
+    "Import the samples_….jsonl files beside it, which lm-eval writes when it logs samples.",
 )
 
 

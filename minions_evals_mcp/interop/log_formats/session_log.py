@@ -28,6 +28,8 @@ HOSTS: dict[str, tuple[Callable[[JsonValue], bool], Callable[[Iterable[Json]], S
 }
 """Of each program: what tells its sessions from other files, and what reads one."""
 TELEMETRY = telemetry.FORM
+UNENDED = "a last line that was not written to its end"
+_BLOCK = 1 << 20
 NOTHING = "a session in which nothing was asked, answered or called"
 
 
@@ -50,10 +52,33 @@ def read_opencode(path: Path) -> Iterator[Item]:
 
 def _read(name: str, path: Path) -> Iterator[Item]:
     """One agent-run: the whole session."""
-    session = HOSTS[name][1](row for _, row in rows_of(path, frozenset({""})))
+    cut: list[str] = []
+    session = HOSTS[name][1](_whole_rows(path, cut))
+    for what in cut:
+        session.skip(what)
     session.id = session.id or path.stem
     yield session_log(session, name)
     yield from _kept(session, name, path)
+
+
+def _whole_rows(path: Path, cut: list[str]) -> Iterator[Json]:
+    """The rows, but for a last line that is still being written, or that a killed program left."""
+    try:
+        for _, row in rows_of(path, frozenset({""})):
+            yield row
+    except InvalidRecordError as error:
+        if not error.where.endswith(f":{_unended_line(path)}"):
+            raise
+        cut.append(UNENDED)
+
+
+def _unended_line(path: Path) -> int:
+    """The number of the last line where no line break ends it, else 0."""
+    number, last = 1, b"\n"
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            number, last = number + block.count(b"\n"), block[-1:]
+    return 0 if last == b"\n" or path.suffix.lower() not in (".jsonl", ".ndjson") else number
 
 
 def _kept(session: Session, name: str, path: Path) -> Iterator[Item]:

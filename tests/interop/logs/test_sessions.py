@@ -10,6 +10,8 @@ import pytest
 
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.log_formats.session_log import UNENDED
 from minions_evals_mcp.interop.log_formats.table import matching, sniff
 from minions_evals_mcp.interop.logs.sample import SkippedSample
 from minions_evals_mcp.sessions.leaked_secrets import without_secrets
@@ -238,3 +240,28 @@ def test_another_database_is_no_session(tmp_path: Path) -> None:
     with closing(open_raw(path)) as db:
         db.execute("CREATE TABLE session (id)")
     assert matching(sniff(path)) is None
+
+
+@pytest.mark.parametrize("name", ["claude-session", "codex-rollout", "gemini-chat"])
+def test_a_line_that_is_still_being_written_is_left_for_the_next_time(tmp_path: Path, name: str) -> None:
+    lines = SHAPES[name][2](plan(4))
+    (tmp_path / "a").mkdir()
+    path = written(tmp_path / "s.jsonl", lines)
+    whole = path.read_bytes().rstrip(b"\n")
+    path.write_bytes(whole[:-5])
+    early, left_out = (
+        kept(path, SHAPES[name][0])[1],
+        [item for item in read(path, SHAPES[name][0])[1] if isinstance(item, SkippedSample)],
+    )
+    assert [run.fields for run in early] == [_run(tmp_path / "a", name, lines[:-1]).fields]
+    assert UNENDED in [item.why for item in left_out]
+    path.write_bytes(whole)
+    assert [run.id for run in kept(path, SHAPES[name][0])[1]] == [run.id for run in early]
+
+
+def test_a_broken_line_amid_a_session_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "s.jsonl", claude_session(plan(4)))
+    first, _, rest = path.read_bytes().partition(b"\n")
+    path.write_bytes(first + b'\n{"type": \n' + rest)
+    with pytest.raises(InvalidRecordError, match=r"s\.jsonl:2"):
+        kept(path, "claude-code")
