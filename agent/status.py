@@ -95,15 +95,20 @@ def _cannot_write(held: AgentLease, store: Path) -> str:
     return f"nothing could be written since {iso(held.expires_at)}; {free_mb:,.1f} MB are free on the store's disk"
 
 
+def _waits(state: Status) -> str:
+    is_waiting = state.messages.get("pending", 0) > 0
+    return f"; the oldest pending one has waited {state.lag_seconds:.0f} s" if is_waiting else ""
+
+
 def in_words(state: Status) -> str:
     """The status for a person."""
     own = {name: number - state.sent[name] for name, number in state.messages.items()}
     lines = [
         f"agent: {f'running as {state.holder}' if state.running else 'not running'}",
         *([f"CANNOT WRITE: {state.cannot_write}"] if state.cannot_write else []),
-        f"messages: {_counted(state.sent)}; the oldest pending one has waited {state.lag_seconds:.0f} s",
-        *([f"its own, for events and schedules: {_counted(own)}"] if any(own.values()) else []),
-        f"unprocessed events:  {state.events_behind}",
+        f"messages: {_counted(state.sent)}{_waits(state)}",
+        *([f"internal messages (events and schedules): {_counted(own)}"] if any(own.values()) else []),
+        f"unprocessed events: {state.events_behind}",
         *(
             f"source {source['source']} is down since {source['since']}: {_short(source['reason'])}"
             for source in state.sources_down

@@ -289,13 +289,19 @@ def _name_of(wire: JsonValue) -> str:
     return f"{kind if isinstance(kind, str) else 'record'} {ident if isinstance(ident, str) else '(no id)'}"
 
 
+_NO_FIELDS = ("constrained-str", "[key]")
+"""Steps of pydantic's to a value that are no part of the record."""
+_NOT_BLANK = r"should match pattern '\S'"
 NAMED = 5
 """So many faults of a record are named."""
 
 
 def _refusal(error: ValidationError, record: str, under: str, kind: type[Value]) -> InvalidRecordError:
     details = error.errors(include_url=False, include_context=False, include_input=True)
-    places = [".".join(map(str, (*([under] if under else []), *detail["loc"]))) for detail in details]
+    places = [
+        ".".join(map(str, (*([under] if under else []), *(part for part in detail["loc"] if part not in _NO_FIELDS))))
+        for detail in details
+    ]
     problems = [_in_words(detail, kind) for detail in details]
     others = [f"{place}: {problem}" for place, problem in zip(places[1:NAMED], problems[1:NAMED], strict=True)]
     if len(details) > NAMED:
@@ -313,6 +319,8 @@ def _in_words(detail: ErrorDetails, kind: type[Value]) -> str:
             return "is missing"
         case "value_error":
             return detail["msg"].removeprefix("Value error, ")
+        case "string_pattern_mismatch" if _NOT_BLANK in detail["msg"]:
+            return "must not be blank"
         case "json_invalid" if "recursion limit exceeded" in detail["msg"]:
             return "is nested too deeply"
         case _:

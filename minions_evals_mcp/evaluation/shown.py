@@ -193,7 +193,8 @@ def _standing(result: Figures) -> str:
     against_noise = EVIDENCE[beside.evidence]
     if result.summary.regression is not None:
         since = f" since {short_id(result.before)}" if "fallenSince" in result.summary.regression else ""
-        return f"a regression{since}: {counted}; {against_noise}"
+        what = "a regression" if beside.evidence == "supported" else "a possible regression"
+        return f"{what}{since}: {counted}; {against_noise}"
     gain = beside.passed * beside.previous_total - beside.previous_passed * beside.total
     if gain == 0:
         return f"as the run before: {counted}"

@@ -249,6 +249,8 @@ def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list
         sentences.append(summary.audit.sentence)
     if summary.user_errors is not None:
         sentences.append(summary.user_errors.sentence)
+    if summary.reliability is not None:
+        sentences.append(summary.reliability.sentence)
     if summary.variance is not None:
         sentences.append(summary.variance.sentence)
     if summary.corrected is not None:

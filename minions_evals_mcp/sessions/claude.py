@@ -35,7 +35,7 @@ def is_session(first: JsonValue) -> bool:
 def read(lines: Iterable[Json]) -> Session:
     """The session that these lines are."""
     session = Session(HOST, provider="anthropic")
-    used: dict[str, tuple[str, Json]] = {}  # lines of one message repeat its usage: the last one counts
+    used: dict[tuple[str, int], tuple[str, Json]] = {}  # lines of one message repeat its usage: the last one counts
     own = ""
     for number_, line in enumerate(lines):
         if not own and line.get("type") in ("user", "assistant"):
@@ -53,10 +53,8 @@ def read(lines: Iterable[Json]) -> Session:
             case "assistant":
                 session.seen_at(line.get("timestamp"))
                 message = obj(line.get("message"))
-                used[plain_text(message.get("id")) or str(number_)] = (
-                    plain_text(message.get("model")),
-                    obj(message.get("usage")),
-                )
+                turn = plain_text(message.get("id")) or str(number_), len(session.prompts)
+                used[turn] = plain_text(message.get("model")), obj(message.get("usage"))
                 _assistant(session, line, message, own)
             case "result":
                 _result(session, line)
@@ -97,7 +95,7 @@ def _is_command_echo(text: str) -> bool:
 
 
 def _finish(session: Session, block: Json) -> None:
-    call = session.calls.get(plain_text(block.get("tool_use_id")))
+    call = session.called(plain_text(block.get("tool_use_id")))
     if call is None:
         session.skip("a result of a call that the file does not hold")
         return
@@ -117,7 +115,7 @@ def _assistant(session: Session, line: Json, message: Json, own: str) -> None:
             session.call(
                 SessionCall(
                     plain_text(block.get("name")) or "unknown", plain_text(block.get("id")), block.get("input"),
-                    started=line.get("timestamp"), parent=nested if nested in session.calls else None, agent=_agent_of(session, nested),
+                    started=line.get("timestamp"), parent=_caller(session, nested), agent=_agent_of(session, nested),
                 )
             )  # fmt: skip
     text = content_text(message.get("content"))
@@ -138,10 +136,15 @@ def _nested(line: Json, own: str) -> str:
     return parent or (_ASIDE if is_aside else "")
 
 
+def _caller(session: Session, nested: str) -> str | None:
+    call = session.called(nested)
+    return call.id if call else None
+
+
 def _agent_of(session: Session, nested: str) -> str | None:
     if not nested:
         return None
-    call = session.calls.get(nested)
+    call = session.called(nested)
     named = plain_text(obj(call.arguments).get("subagent_type")) if call else ""
     return named or "sub-agent"
 

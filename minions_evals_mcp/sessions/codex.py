@@ -101,7 +101,7 @@ def _call(session: Session, payload: Json, at: JsonValue) -> None:
 
 
 def _output(session: Session, payload: Json) -> None:
-    call = session.calls.get(plain_text(payload.get("call_id")))
+    call = session.called(plain_text(payload.get("call_id")))
     if call is None:
         session.skip("a result of a call that the file does not hold")
         return

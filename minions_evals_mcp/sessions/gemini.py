@@ -35,10 +35,10 @@ def read(lines: Iterable[Json]) -> Session:
     for line in lines:
         session.id = session.id or plain_text(line.get("sessionId")) or plain_text(line.get("session_id"))
         for message in objects(line.get("messages", obj(line.get("$set")).get("messages"))):
-            messages[plain_text(message.get("id")) or str(len(messages))] = message
+            _take(messages, message)
         match line.get("type"):
             case "user" | "gemini" | "error" | "info" | "warning":
-                messages[plain_text(line.get("id")) or str(len(messages))] = line
+                _take(messages, line)
             case "init":
                 session.seen_at(line.get("timestamp"))
                 session.use(line.get("model"))
@@ -53,6 +53,13 @@ def read(lines: Iterable[Json]) -> Session:
         session.seen_at(message.get("timestamp"))
         _message(session, message)
     return session
+
+
+def _take(messages: dict[str, Json], message: Json) -> None:
+    """Take the message in place of its earlier state. A session that goes on writes its past again, without calls, tokens and times."""
+    ident = plain_text(message.get("id")) or str(len(messages))
+    before = messages.get(ident, {})
+    messages[ident] = {**before, **message, "timestamp": before.get("timestamp", message.get("timestamp"))}
 
 
 def _message(session: Session, message: Json) -> None:
@@ -123,7 +130,7 @@ def _streamed(session: Session, line: Json, spoken: str) -> str:
 
 
 def _finish(session: Session, line: Json) -> None:
-    call = session.calls.get(plain_text(line.get("tool_id")))
+    call = session.called(plain_text(line.get("tool_id")))
     if call is None:
         session.skip("a result of a call that the file does not hold")
         return

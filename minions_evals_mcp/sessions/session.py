@@ -24,6 +24,11 @@ class SessionCall:
     parent: str | None = None
     agent: str | None = None
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the call has come back."""
+        return self.result is not None or self.error is not None or not self.ok
+
     def step(self) -> dict[str, JsonValue]:
         """The call as a step of a log, without its moment and without what is not known."""
         failed = self.error or (_error_of(self.result) if not self.ok else None)
@@ -103,6 +108,7 @@ class Session:
     interruptions: list[int] = field(default_factory=list[int])
     skipped: dict[str, int] = field(default_factory=dict[str, int])
     _message: str = ""
+    _newest: dict[str, str] = field(default_factory=dict[str, str])
 
     def seen_at(self, at: JsonValue) -> None:
         """Take the moment as the session's first, or its newest."""
@@ -129,8 +135,19 @@ class Session:
         self._message = message
 
     def call(self, call: SessionCall) -> SessionCall:
-        """Take a call that begins. A call of the same id is the same one: the one taken first."""
-        return self.calls.setdefault(call.id or f"call-{len(self.calls) + 1}", call)
+        """Take a call that begins. A call of the same id is the same one, but for one that is over: some models count from 1 again."""
+        ident = call.id or f"call-{len(self.calls) + 1}"
+        before = self.called(ident)
+        if before is not None and not before.is_over:
+            return before
+        call.id = ident if before is None else f"{ident}.{len(self.calls) + 1}"
+        self._newest[ident] = call.id
+        self.calls[call.id] = call
+        return call
+
+    def called(self, ident: str) -> SessionCall | None:
+        """The newest call of that id."""
+        return self.calls.get(self._newest.get(ident, ident))
 
     def edit(self, call: SessionCall, *paths: JsonValue) -> None:
         """Take that the call changed those files."""

@@ -208,6 +208,8 @@ def _called(session: Session, event: LogEvent) -> None:
     name = _text(fields.get("tool_name")) or _text(fields.get("function_name")) or "unknown"
     space = _text(fields.get("mcp_server")) or _text(fields.get("mcp_server_name"))
     ident = _text(fields.get("tool_use_id")) or _text(fields.get("call_id")) or f"call-{len(session.calls) + 1}"
+    if session.called(ident):  # told twice, as an exporter may
+        return
     given = next((fields[key] for key in ("tool_input", "arguments", "function_args") if fields.get(key)), None)
     output = fields.get("output")
     exited = EXIT.search(output) if isinstance(output, str) else None

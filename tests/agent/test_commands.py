@@ -100,7 +100,7 @@ def test_what_the_agent_puts_to_itself_is_counted_apart(commands: Commands) -> N
     assert (behind["messages"]["pending"], behind["sent"]["pending"]) == (2, 1)
     shown = commands.said("status")
     assert "messages: 1 pending, 0 done, 0 dead;" in shown
-    assert "its own, for events and schedules: 1 pending, 0 done, 0 dead" in shown
+    assert "internal messages (events and schedules): 1 pending, 0 done, 0 dead" in shown
 
 
 def test_a_message_is_sent_seen_dead_and_retried(commands: Commands) -> None:

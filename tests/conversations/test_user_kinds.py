@@ -18,6 +18,8 @@ from minions_evals_mcp.targets.talks.talk import Leaves, Says
     [
         "I understand that you would like to cancel. To proceed, I'll need your membership ID.", "How else may I assist you today?",
         "Sure, I can check the warranty for you.", "Have you tried restarting your router?", "I have blocked your card.",
+        "Your new SIM has been dispatched.", "For security, please verify your date of birth.", "¿En qué más puedo ayudarle?",
+        "Auf welchen Namen läuft Ihre Reservierung?",
         "Would you like me to transfer you to a human agent?", "Agent: it will be paid.", "Please confirm if you would like to proceed.",
         "Gerne helfe ich Ihnen weiter. Bitte nennen Sie mir Ihre Buchungsnummer.", "Kann ich sonst noch etwas für Sie tun?",
         "Pourriez-vous m'indiquer la référence de votre dossier ?", "¿Podría indicarme su código de reserva?",
@@ -32,6 +34,7 @@ def test_what_an_assistant_says_is_known_in_seven_languages(text: str) -> None:
     "text",
     [
         "Thank you for your patience!", "I apologize for the confusion, it's W12.", "Anything else we can do?",
+        "Your website has been updated, hasn't it?",
         "I'd be happy to send a photo.",
         "I'm sorry to hear that. Is there really no way?", "Your colleague said \"How can I help you?\" and hung up.",
         "May I have your name?",

@@ -170,7 +170,7 @@ def test_a_fall_that_too_few_cases_decide_is_no_verdict(evaluated: Any) -> None:
     assert answered(0).passed is True
     fallen = answered(5)
     assert (fallen.passed, fallen.is_regression, fallen.gate) == (None, True, "undecided")
-    assert "a regression: 10 of 10 passed before" in str(fallen)
+    assert "a possible regression: 10 of 10 passed before" in str(fallen)
     assert (answered(5).passed, answered(4).passed) == (None, True), "undecided until a case gets better"
     assert (answered(0).passed, answered(5).passed, answered(8).passed) == (True, None, False)
     for missed in (None, 0.9):

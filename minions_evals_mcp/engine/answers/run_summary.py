@@ -18,6 +18,7 @@ from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.readings.agent_and_user import VarianceSplit, read_variance_split
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
 from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair, run_before
+from minions_evals_mcp.engine.answers.readings.repeated_trials import Reliability, read_reliability
 from minions_evals_mcp.engine.answers.readings.user_errors import UserErrors, read_user_errors
 from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
@@ -146,6 +147,7 @@ class RunSummary(Value):
     corrected: CorrectedFigure | None = None
     user_errors: UserErrors | None = None
     variance: VarianceSplit | None = None
+    reliability: Reliability | None = None
     audit: AuditStanding | None = None
     minimum_detectable: float | None = None
     names: dict[str, str] = {}
@@ -226,6 +228,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         corrected=None if run is None else corrected_pass_rate(db, run.id),
         user_errors=read_user_errors(db, job.id),
         variance=None if run is None else read_variance_split(db, job.id),
+        reliability=None if run is None else read_reliability(db, run.id, run.fields.trials),
         audit=None if run is None else _audit(db, job),
         minimum_detectable=None if run is None else _detectable(db, job, run),
         names=version_names(db, (job.subject_id, None if run is None else run.fields.prompt_version_ref)),

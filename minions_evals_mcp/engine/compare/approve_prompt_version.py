@@ -351,7 +351,7 @@ def _whose(db: Db, comparison: Record[PromptComparison], decider: Decider, skill
     try:
         may_approve(db, comparison, replace(decider, override=None), skills)
     except RuleError as error:
-        return f"Even then: {error.said}"
+        return f"Another reason would remain: {error.said}"
     return ""
 
 
@@ -365,7 +365,7 @@ def _how_on(db: Db, request: ApprovalAsked, fields: PromptComparison) -> str:
         return "Improve the version, then compare again."
     more = f"{fields.notes}. " if fields.notes else ""
     if request.decided_by_type == "agent":
-        return f"{more}An agent cannot override this: {compare_more(db, fields)} Or ask a person."
+        return f"{more}An agent cannot override this. {compare_more(db, fields)} Or ask a person."
     return f"{more}{compare_more(db, fields)} Or give an override reason."
 
 

@@ -23,6 +23,7 @@ from minions_evals_mcp.engine.conclude.earlier_run import (
 )
 from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
 from minions_evals_mcp.engine.conclude.fall_notice import tell_fall
+from minions_evals_mcp.engine.conclude.falls import IS_SURE
 from minions_evals_mcp.engine.conclude.grouping import grouping_notes
 from minions_evals_mcp.engine.conclude.newly_failing import failure_groups_of
 from minions_evals_mcp.engine.conclude.output_origins import output_origins
@@ -215,7 +216,7 @@ def _tell_regression(
     shared = fall.shared
     sentence = (
         f"{benchmark.title}: passes dropped from {shared.previous_passed} of {shared.previous_total} to {shared.passed} of "
-        f"{shared.total} ({fall.evidence}); {shared.worse} {'case' if shared.worse == 1 else 'cases'} got worse, {shared.better}"
+        f"{shared.total} ({IS_SURE[fall.evidence]}); {shared.worse} {'case' if shared.worse == 1 else 'cases'} got worse, {shared.better}"
         " better."
     )
     if about.request.selection is not None:

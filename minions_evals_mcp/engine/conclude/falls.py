@@ -14,6 +14,12 @@ from minions_evals_mcp.store.queries import shared_cases
 
 ACCEPTED = "run-accepted"
 """The kind of the event by which somebody takes a run as it is: later runs are measured against it, fallen or not."""
+IS_SURE: dict[Evidence, str] = {
+    "supported": "significant",
+    "within-noise": "not significant",
+    "undecidable": "too few changed cases to test",
+}
+"""In words, whether a fall is more than chance."""
 
 
 @frozen_type
@@ -63,12 +69,10 @@ def still_fallen(fall: Fall) -> str:
     """Says of a run after a regression that it is no better: since when, and how far."""
     shared = fall.shared
     if shared.fall == "scores" and shared.passed * shared.previous_total >= shared.previous_passed * shared.total:
-        return (
-            f"Still below {fall.since}, the last passing run: scores fell by {fall.score_fell:.3f} since (supported)."
-        )
+        return f"Still below {fall.since}, the last passing run: scores fell by {fall.score_fell:.3f} since ({IS_SURE['supported']})."
     return (
         f"Still below {fall.since}, the last passing run: {shared.previous_passed} of {shared.previous_total} passed then, "
-        f"{shared.passed} of {shared.total} now ({fall.evidence}); {shared.worse} {'case' if shared.worse == 1 else 'cases'}"
+        f"{shared.passed} of {shared.total} now ({IS_SURE[fall.evidence]}); {shared.worse} {'case' if shared.worse == 1 else 'cases'}"
         f" got worse since, {shared.better} better."
     )
 

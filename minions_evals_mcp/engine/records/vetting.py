@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import (
@@ -17,12 +17,14 @@ from minions_evals_mcp.domain.definitions import (
 )
 from minions_evals_mcp.domain.neighbours import AgentRun, has_more_scores
 from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record, of_type
+from minions_evals_mcp.domain.worlds import Fault
 from minions_evals_mcp.engine.records.batch import View, is_final, name_of
 from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
 from minions_evals_mcp.engine.records.schedules import vet_schedule
 from minions_evals_mcp.errors import InvalidRecordError, RuleError
 from minions_evals_mcp.judges.heuristic import guide, takes_proposal
 from minions_evals_mcp.scoring.assertions.table import vet
+from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern
 from minions_evals_mcp.scoring.conversations.script import vet_conversation
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import vet_rubric
@@ -68,7 +70,8 @@ def _vet_fields(view: View, record: Record[Fields]) -> None:
 
 
 def _vet_world(record: Record[World]) -> None:
-    """Refuses a script that makes no database."""
+    """Refuses a fault that never comes, and a script that makes no database."""
+    _vet_faults(record, record.fields.faults, record.fields)
     state = record.fields.database
     if state is None or state.sql is None:
         return
@@ -104,10 +107,27 @@ def _vet_case(view: View, record: Record[TestCase]) -> None:
     case = record.fields
     if case.rubric_id is not None and view.get(case.rubric_id, Rubric) is None:
         raise no_rubric(record)
-    if case.world is not None and view.get(case.world, World) is None:
+    world = None if case.world is None else view.get(case.world, World)
+    if case.world is not None and world is None:
         raise no_world(record)
+    if world is not None:
+        _vet_faults(record, case.faults, world.fields)
     _vet_conversation(record)
     vet_checks(record, of_config=record.id in view.of_config or _judged_as_kept(view, record))
+
+
+def _vet_faults(record: Record[TestCase] | Record[World], faults: Sequence[Fault], world: World) -> None:
+    """Refuses a fault of a tool that the world lacks: it would never come. Of a real server nobody knows the tools beforehand."""
+    if any(server.mode != "mock" for server in world.servers.values()):
+        return
+    tools = sorted({tool.name for server in world.servers.values() for tool in server.tools})
+    for number, fault in enumerate(faults):
+        if not any(fits_pattern(fault.tool, tool) for tool in tools):
+            raise InvalidRecordError(
+                f"the world has no tool {fault.tool!r}; it has {', '.join(tools)}",
+                field=f"fields.faults.{number}.tool",
+                record=name_of(record),
+            )
 
 
 def _vet_conversation(record: Record[TestCase]) -> None:
@@ -151,11 +171,15 @@ def vet_checks(record: Record[TestCase], *, of_config: bool) -> None:
             record=name_of(record),
         )
     checks = parted(case.assertions)[0] if case.assertions else ()
-    for number, assertion in enumerate(case.assertions):
-        if assertion in checks:
-            vet(assertion, at=f"fields.assertions[{number}]", of_config=of_config)
-    for place, assertion in _of_turns(case):
-        vet(assertion, at=f"fields.{place}", of_config=of_config)
+    own = ((f"assertions[{number}]", check) for number, check in enumerate(case.assertions) if check in checks)
+    for place, assertion in (*own, *_of_turns(case)):
+        try:
+            vet(assertion, at=f"fields.{place}", of_config=of_config)
+        except InvalidRecordError as error:
+            field = ": ".join(part for part in (error.where, error.record, error.field) if part)
+            raise InvalidRecordError(
+                error.reason, field=field, record=name_of(record), remedy=error.remedy_text
+            ) from None
     if case.pass_rule != SIMILARITY:
         for key, value in (case.expected_outputs or {}).items():
             vet(expectation(value), at=f"fields.expectedOutputs.{key}")

@@ -44,8 +44,9 @@ async def _nothing_scored(engine: Engine, job: Job) -> None:
     await set_state(engine, job, "failed", reason=why)
     if first and first[0].outcome == "skipped":
         raise BadInputError(
-            f"no case of {job.subject_id} could be run; {first[0].case_id}: {first[0].reason}.",
-            remedy=await _how_outputs_come(engine, job.subject_id),
+            f"no case of {job.subject_id} could be run; {first[0].case_id}: {first[0].reason.rstrip('.')}.",
+            # A reason that is a sentence says itself what to do.
+            remedy="" if first[0].reason.endswith(".") else await _how_outputs_come(engine, job.subject_id),
         )
     again = f"{WORKS}. {resume_step(job)}."
     raise InstrumentError(

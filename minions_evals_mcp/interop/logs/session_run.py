@@ -11,6 +11,7 @@ from minions_evals_mcp.interop.logs.records import moment, slug
 from minions_evals_mcp.interop.logs.sample import EvaluationLog
 from minions_evals_mcp.models.session_cost import session_cost
 from minions_evals_mcp.sessions.conversation import finite
+from minions_evals_mcp.sessions.leaked_secrets import without_secrets
 from minions_evals_mcp.sessions.session import Session, SessionCall
 
 _CORRECTION = re.compile(
@@ -30,7 +31,7 @@ def session_log(session: Session, form: str) -> EvaluationLog:
 
 
 def session_run(session: Session, form: str) -> Json:
-    """The agent-run on the wire: the first thing asked, the last thing answered, every call, tokens and cost."""
+    """The agent-run on the wire: the first thing asked, the last thing answered, every call, tokens and cost; no secret."""
     first = session.prompts[0][1] if session.prompts else None
     fields: Json = {
         "agentId": session.host,
@@ -50,7 +51,7 @@ def session_run(session: Session, form: str) -> Json:
     return {
         "id": f"log:{form}/{slug(session.id, 80)}",
         "type": "agent-run",
-        "fields": {key: value for key, value in fields.items() if value is not None},
+        "fields": without_secrets({key: value for key, value in fields.items() if value is not None}),
     }
 
 

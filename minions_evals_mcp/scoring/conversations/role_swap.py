@@ -62,6 +62,13 @@ _ENGLISH = (
     r"\b(?:tell me|give me|provide|confirm|what(?:'s| is)) the (?:serial|order|booking|account|tracking|model|card) (?:number|id"
     r"|code|reference)"
     r" (?:of|for|on) your\b",
+    rf"\byour (?:new )?(?!web|site|app\b|system|service|shop|store|compan|polic|e-?mail|mail|message|letter|reply|answer|driver"
+    rf"|colleague|team)"
+    rf"\w+ (?:\w+ )?(?:has|have) (?:now |just |already |successfully )*been (?:now |just |successfully )*{_EN_DONE}\b",
+    r"\bsorry to hear (?:that |about )?(?:that )?your\b|\b(?:what|which) \w+ (?:should|shall) (?:i|we) (?:block|refund|process"
+    r"|issue|look up|pull up)\b",
+    rf"\b(?:please|kindly|(?:need|have|like) (?:you )?to|can you|could you|let's) (?:verify|confirm|spell"
+    rf"|re-?enter) your (?:\w+ )?{_EN_NOTED}",
     r"\bwe (?:sincerely |do |deeply )?apologi[sz]e for (?:the|any|this|your) (?:inconvenience|trouble|delay|confusion|mix-?up|wait"
     r"|experience|frustration|error|issue)",
     r"\bwe(?:'re| are) (?:very |so |truly |really )?sorry (?:for|about) (?:the|any|this) (?:inconvenience|trouble|delay|confusion|mix-?up)",
@@ -113,6 +120,8 @@ _GERMAN = (
     r"|erstatte|gekündigt|kündigen|gesperrt|sperren|geändert|ändern|verlängert|verlängern|prüfen|geprüft|umgebucht|bestellt)",
     r"\bich (?:schicke|sende|veranlasse|buche|storniere|erstatte|reserviere|verbinde|trage) (?:ihnen|sie|dir|dich)\b",
     r"\b(?:haben sie|hast du) (?:schon |bereits |es schon )+(?:\w+ ){0,4}(?:versucht|neu gestartet|neugestartet|ausprobiert)\b",
+    r"\b(?:welche[nrsm]?|wann|wie|was|wo)\b[^?.!]{0,40}\b(?:ihre?[nmrs]?|deine?[nmrs]?) (?:\w+ )?(?:bestellung|buchung|reservierung|vertrag"
+    r"|kundennummer|konto|karte|adresse|name|geburtsdatum|termin|paket|anschluss|gerät|rechnung|lieferung|abo)\w*[^?.!]{0,30}\?",
     r"\bwir (?:entschuldigen uns|bitten um entschuldigung|bitten um ihr verständnis)\b|\bwir freuen uns (?:auf sie|auf ihren)\b",
     r"\bmelden sie sich (?:gerne?|jederzeit|bei fragen)\b|\b(?:bei|falls sie) (?:weiteren?|noch) fragen\b",
 )
@@ -140,7 +149,7 @@ _FRENCH = (
 )
 _SPANISH = (
     r"^\s*(?:asistente|agente|soporte|atención al cliente)\s*:",
-    r"\b(?:en qué|cómo) (?:puedo|podemos|le puedo|te puedo) (?:ayudar|servir|asistir)\w*",
+    r"\b(?:en qué|cómo)(?: más)? (?:puedo|podemos|le puedo|te puedo) (?:ayudar|servir|asistir)\w*",
     r"\b(?:puedo|podemos) ayudar(?:le|te|la|lo|os)? (?:en|con) (?:algo|eso|esto|su|tu)\b",
     r"\b(?:encantad[oa]|con (?:mucho )?gusto)(?: de| a)? (?:le |te |la |lo )?(?:ayud\w+|atiend\w+|asist\w+)",
     r"\bhay algo más en lo que\b|\b(?:necesita|desea) algo más\?",
@@ -159,7 +168,8 @@ _SPANISH = (
 )
 _ITALIAN = (
     r"^\s*(?:assistente|operatore|servizio clienti|supporto)\s*:",
-    r"\b(?:come|in cosa|in che modo) (?:posso|possiamo) (?:aiutar|esser|assister)\w*|\bposso (?:aiutarla|aiutarti|fare altro per)\b",
+    r"\b(?:come|in cosa|in cos'altro|in che modo) (?:posso|possiamo) (?:aiutar|esser|assister)\w*|\bposso (?:aiutarla|aiutarti"
+    r"|fare altro per)\b",
     r"\b(?:la|ti|vi) aiuto (?:volentieri|subito)|\b(?:lieto|lieta|felice) di (?:aiutar|assister)\w*",
     r"\bgrazie per (?:averci|aver (?:contattato|chiamato)|la sua (?:chiamata|richiesta|pazienza|segnalazione)|il suo (?:ordine|messaggio))",
     r"\b(?:mi (?:può|potrebbe|puoi) (?:dare|dire|fornire|indicare|confermare)|qual è|avrei bisogno del|mi serve|mi dia|mi dica|mi fornisca"
@@ -173,7 +183,8 @@ _ITALIAN = (
 )
 _PORTUGUESE = (
     r"^\s*(?:assistente|atendente|suporte|atendimento)\s*:",
-    r"\b(?:como|em que) (?:posso|podemos) (?:te |lhe |o |a )?(?:ajud|auxili)\w*|\bposso (?:ajudar|auxiliar)(?:-lo|-la|-te)? (?:com|em)\b",
+    r"\b(?:como|em que)(?: mais)? (?:posso|podemos) (?:te |lhe |o |a )?(?:ajud|auxili)\w*|\bposso (?:ajudar|auxiliar)(?:-lo|-la"
+    r"|-te)? (?:com|em)\b",
     r"\b(?:fico|ficarei|estou) (?:feliz|à disposição)\b|\b(?:posso|vou) (?:te |lhe )?ajudar (?:com|você|nisso)\b|\b(?:em"
     r"|com) mais alguma coisa\?",
     r"\bobrigad[oa] por (?:entrar em contat?o|contactar|contatar|ligar|sua (?:mensagem|paciência|compra)|seu (?:contat?o|pedido))",

@@ -18,7 +18,7 @@ from minions_evals_mcp.judges.user_packets import HOW_TO_PLAY, UserPacket
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.presentation.next_steps import Tools
 from minions_evals_mcp.presentation.resuming import resume_line
-from minions_evals_mcp.presentation.verdict_words import compared_words, level_words
+from minions_evals_mcp.presentation.verdict_words import EVIDENCE_WORDS, compared_words, level_words
 from minions_evals_mcp.report.sentences import addressed_words, instead_words, passed_words, trials
 from minions_evals_mcp.server.edge.compact import compact_object, once, short_part, short_run, with_short_ids
 from minions_evals_mcp.server.edge.refusals import in_tools
@@ -86,6 +86,13 @@ def run_told(
         audit=summary.audit and brief(summary.audit),
         user_errors=summary.user_errors
         and {**summary.user_errors.model_dump(mode="json"), "inWords": summary.user_errors.sentence},
+        reliability=summary.reliability
+        and {
+            "trials": summary.reliability.trials,
+            "allPass": summary.reliability.all_pass[-1],
+            "anyPasses": summary.reliability.any_passes[-1],
+            "inWords": summary.reliability.sentence,
+        },
         variance=summary.variance and {"buy": summary.variance.buy, "inWords": summary.variance.sentence},
         instructions=in_tools(_instructions(packets, users, summary), store),
         criteria=_criteria(packets),
@@ -237,6 +244,9 @@ def _callers(packets: Sequence[Packet], summary: RunSummary) -> list[Packet]:
     return [packet for packet in packets if not packet.wants_baseline and packet.digest not in summary.for_people]
 
 
+COUNTED = {"awaiting-judgments": "waiting to be judged"}
+
+
 def one_line(summary: RunSummary) -> str:
     """State and figures, of ids and numbers only: what agents wrote stands in data fields."""
     parts = [f"{summary.kind} {summary.subject_id}: {summary.state}"]
@@ -260,7 +270,7 @@ def one_line(summary: RunSummary) -> str:
             + ", ".join(f"{number} {name}" for name, number in summary.failure_types.items())
         )
     counts = {name: number for name, number in summary.outcomes.items() if name not in {"scored", "timed-out"}}
-    parts.extend(f"{number} {name}" for name, number in counts.items())
+    parts.extend(f"{number} {COUNTED.get(name, name)}" for name, number in counts.items())
     parts.extend(_doubts(summary))
     return "; ".join(parts)
 
@@ -294,7 +304,7 @@ def _verdicts(summary: RunSummary) -> Iterator[str]:
     if summary.regression is not None:
         since = summary.regression.get("fallenSince")
         what = "REGRESSION" if summary.regression.get("isNew") else "NOT RECOVERED"
-        yield f"{what}{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}"
+        yield f"{what}{f' since {since}' if since else ''}, {EVIDENCE_WORDS[str(summary.regression['evidence'])]}"
 
 
 def _figure(number: JsonValue) -> str:

@@ -99,6 +99,7 @@ class RunAnswer(ToolAnswer):
     corrected: Object | None = None
     user_errors: Object | None = None
     variance: Object | None = None
+    reliability: Object | None = None
     audit: Object | None = None
     minimum_detectable: float | None = None
     names: dict[str, str] = {}

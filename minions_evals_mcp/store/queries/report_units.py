@@ -56,6 +56,14 @@ def passed_in(db: Db, run_id: str) -> set[tuple[str, int]]:
     return set(rows.fetchall())
 
 
+def trials_by_case(db: Db, run_id: str) -> list[tuple[int, int]]:
+    """How many trials of each case of that benchmark-run were judged, and how many passed."""
+    rows = db.execute(
+        "SELECT count(*), sum(passed) FROM test_run WHERE benchmark_run_id = ? GROUP BY test_case_id", (run_id,)
+    )
+    return rows.fetchall()
+
+
 def tally(db: Db, job_id: str) -> tuple[int, int]:
     """Returns how many of the job's test-runs passed, and how many there are."""
     row = db.execute(

@@ -91,6 +91,10 @@ def test_trials_of_a_case_are_one_group(at: Terminal) -> None:
         "a hundred trials of twenty cases, each of which always passes or always fails, are twenty cases"
     )
     assert bounds(fields["scoreCi"]) == pytest.approx((low / 100, high / 100))
+    shown = " ".join(at.run("runs", str(told["runId"])).out.split())
+    assert (
+        "reliability over 20 cases: pass^1 75.0 %, pass^2 75.0 %, pass^3 75.0 %, pass^4 75.0 %, pass^5 75.0 %" in shown
+    )
 
 
 def test_inputs_that_share_a_document_are_pointed_out_where_no_group_is_set(at: Terminal) -> None:

@@ -10,6 +10,7 @@ import pytest
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.interop.logs.sample import SkippedSample
+from minions_evals_mcp.sessions.leaked_secrets import without_secrets
 from tests.shared.interop.makers import Json, extra, kept, read, written
 from tests.shared.interop.session_shapes import (
     SHAPES,
@@ -108,3 +109,93 @@ def test_a_session_without_a_word_is_named(tmp_path: Path) -> None:
     _, items = read(written(tmp_path / "s.jsonl", claude_session(plan(5))[:1]), "claude-code")
     why = next(item.why for item in items if isinstance(item, SkippedSample))
     assert why == "a session in which nothing was asked, answered or called"
+
+
+def test_a_gemini_session_that_goes_on_keeps_what_came_before(tmp_path: Path) -> None:
+    """As Gemini CLI writes it with `--resume`: the past again, under the same ids, without calls, tokens and times."""
+
+    def head(day: int) -> Json:
+        return {"sessionId": "s", "projectHash": "h", "startTime": f"2026-11-{day}T10:00:00Z", "kind": "main"}
+
+    def answered(ident: str, call: str, day: int) -> Json:
+        return {
+            "id": ident, "timestamp": f"2026-11-{day}T10:00:01Z", "type": "gemini", "content": "", "model": "gemini-2.5-pro",
+            "tokens": {"input": 100, "output": 10, "cached": 0, "thoughts": 0, "tool": 0, "total": 110},
+            "toolCalls": [{"id": call, "name": "read_file", "args": {"path": ident}, "status": "success",
+                           "result": [{"functionResponse": {"response": {"output": ident}}}]}],
+        }  # fmt: skip
+
+    asked: Json = {"id": "u1", "timestamp": "2026-11-27T10:00:00Z", "type": "user", "content": [{"text": "Read it."}]}
+    past: list[Json] = [
+        {**asked, "timestamp": "2026-11-28T10:00:00Z"},
+        {
+            "id": "m1",
+            "timestamp": "2026-11-28T10:00:00Z",
+            "type": "gemini",
+            "content": [{"functionCall": {"name": "read_file"}}],
+        },
+    ]
+    lines = [head(27), asked, answered("m1", "read_file__1", 27), head(28), {"$set": {"messages": past}}]
+    run = _run(tmp_path, "gemini-chat", [*lines, answered("m2", "read_file__1", 28)])
+    assert run.fields.tokens_used == 220
+    assert [step.result for step in run.fields.tool_calls_log or ()] == ["m1", "m2"]
+    assert len({step.id for step in run.fields.tool_calls_log or ()}) == 2
+    assert run.fields.triggered_at is not None and run.fields.triggered_at.day == 27
+
+
+LEAKS = (
+    ("sk-ant-api03-Zq81LmNopQrStUvWxYz0123456789", "MY_API_KEY={}\nHOME=/root"),
+    ("tr0ub4dor-and-horse", "DB_PASSWORD='{}'"),
+    ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "remote: {} is wrong"),
+    ("p4ss,word", "postgres://admin:{}@db.local/main"),
+    ("opaque0123456789abcdef", "curl -H 'Authorization: Bearer {}' https://api.test"),
+    ("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY1", 'aws: {{"secretAccessKey": "{}"}}'),
+)
+PLAIN = (
+    "TOKEN = os.environ['GH_TOKEN']", "export API_KEY=$OTHER_KEY1234567", "KEY=/etc/ssl/private/key1.pem", "max_tokens=12345678901234",
+    "a key is short", "PRIMARY KEY (id)", "commit 16c7e42f292c6912e7710c838347ae178b4a0000", "src/task-runner-2026-version-1-long-name.py",
+    'password = get_password("user1234567890")',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("secret", "shown"), LEAKS)
+def test_no_secret_of_a_session_is_kept(tmp_path: Path, secret: str, shown: str) -> None:
+    """Neither where its name told it nor where the agent repeats it."""
+    made = claude_session(plan(3))
+    call = {"type": "tool_use", "id": "c-a", "name": "Bash", "input": {"command": "env"}}
+    came = {"type": "tool_result", "tool_use_id": "c-a", "content": shown.format(secret)}
+    last = {"type": "text", "text": f"It is {secret}, I think."}
+    base = {"sessionId": "s", "timestamp": "2026-11-27T10:00:00Z"}
+    made += [
+        {**base, "type": "assistant", "message": {"id": "m-a", "role": "assistant", "content": [call]}},
+        {**base, "type": "user", "message": {"role": "user", "content": [came]}},
+        {**base, "type": "assistant", "message": {"id": "m-b", "role": "assistant", "content": [last]}},
+    ]
+    run = _run(tmp_path, "claude-session", made)
+    assert secret not in run.fields.model_dump_json()
+    assert run.fields.outputs is not None and str(run.fields.outputs["output"]).startswith("It is [secret ")
+
+
+def test_what_is_no_secret_stays() -> None:
+    assert without_secrets([*PLAIN]) == [*PLAIN]
+
+
+def test_ids_that_a_model_counts_from_one_again_are_other_calls_and_messages(tmp_path: Path) -> None:
+    base = {"sessionId": "s", "version": "2.1.0", "cwd": "/w", "timestamp": "2026-11-27T10:00:00Z", "uuid": "u"}
+    lines: list[Json] = []
+    for turn in range(2):
+        called = [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": f"echo {turn}"}}]
+        usage = {"input_tokens": 100, "output_tokens": 10}
+        came = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": str(turn)}]
+        lines += [
+            {**base, "type": "user", "message": {"role": "user", "content": f"Say {turn}."}},
+            {
+                **base,
+                "type": "assistant",
+                "message": {"id": "msg_1", "model": "claude-opus-4-8", "content": called, "usage": usage},
+            },
+            {**base, "type": "user", "message": {"role": "user", "content": came}},
+        ]
+    run = _run(tmp_path, "claude-session", lines)
+    assert run.fields.tokens_used == 220
+    assert [step.result for step in run.fields.tool_calls_log or ()] == ["0", "1"]

@@ -1,0 +1,104 @@
+"""Secrets that stand in what a coding agent read, wrote or printed: known by their look alone, for the process that made them is gone."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+SHORTEST = 12
+"""A shorter value beside a telling name may well be a plain word."""
+_VENDORS = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"sk-[A-Za-z0-9][A-Za-z0-9_-]{18,}|(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,}"
+    r"|gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{20,}"
+    r"|xox[abeprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}"
+    r"|ya29\.[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|gsk_[A-Za-z0-9]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
+    r"|dop_v1_[a-f0-9]{40,}|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"
+)
+"""What vendors begin their keys with, and JSON Web Tokens."""
+_KEY_BLOCK = re.compile(r"-----BEGIN ([A-Z ]{0,40}PRIVATE KEY)-----((?:[^-]|-(?!----)){1,20000})-----END \1-----")
+_OF_ADDRESS = re.compile(r"://[^\s/:@\"']{0,200}:([^\s/@\"'$<>{}]{6,500})@")
+_OF_HEADER = re.compile(
+    r"\b(?:authorization|x-api-key|api-key)[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?([^\s\"',;$<>{}()]+)",
+    re.IGNORECASE,
+)
+_OF_VARIABLE = re.compile(
+    r"(?<![A-Za-z0-9_])(?:[A-Z0-9]{1,40}_){0,12}(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|PAT)(?:_[A-Z0-9]{1,40}){0,6}"
+    r"\s?=\s?[\"']?([^\s\"'$<>{}()]+)"
+)
+_OF_FIELD = re.compile(
+    r"[\"']?\b(?:api[_-]?key|access[_-]?key|secret[_-]?(?:access[_-]?)?key|client[_-]?secret|private[_-]?key|auth[_-]?token|access[_-]?token"
+    r"|refresh[_-]?token|session[_-]?token|password|passwd|passphrase|secret)[\"']?\s*[:=]\s*[\"']([^\s\"'$<>{}()]+)[\"']",
+    re.IGNORECASE,
+)
+_NAMED = (_OF_HEADER, _OF_VARIABLE, _OF_FIELD)
+
+
+def without_secrets(value: JsonValue) -> JsonValue:
+    """The value with `[secret DIGEST]` for each secret, wherever it stands: one that is told by its name once is one everywhere."""
+    found = {secret for text in _texts(value) for secret in _secrets(text)}
+    if not found:
+        return value
+    marks = {
+        secret: f"[secret {hashlib.sha256(secret.encode('utf-8', 'replace')).hexdigest()[:8]}]" for secret in found
+    }
+    pattern = re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
+    return _marked(value, pattern, marks)
+
+
+def _secrets(text: str) -> Iterator[str]:
+    for match in _VENDORS.finditer(text):
+        yield match[0]
+    for match in _KEY_BLOCK.finditer(text):
+        yield match[2]
+    for match in _OF_ADDRESS.finditer(text):
+        yield match[1]
+    for pattern in _NAMED:
+        for match in pattern.finditer(text):
+            if _is_opaque(match[1]):
+                yield match[1]
+
+
+def _is_opaque(value: str) -> bool:
+    """Whether this is no word, path or expression: long, with letters and digits."""
+    return (
+        len(value) >= SHORTEST
+        and any(map(str.isdigit, value))
+        and any(map(str.isalpha, value))
+        and not value.startswith(("/", "./", "~", "http://", "https://", "[secret"))
+    )
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for part in value:
+                yield from _texts(part)
+        case dict():
+            for name, part in value.items():
+                yield name
+                if isinstance(part, str):
+                    yield f'{name}="{part}"'
+                yield from _texts(part)
+        case _:
+            pass
+
+
+def _marked(value: JsonValue, pattern: re.Pattern[str], marks: dict[str, str]) -> JsonValue:
+    match value:
+        case str():
+            return pattern.sub(lambda match: marks[match[0]], value)
+        case list():
+            return [_marked(part, pattern, marks) for part in value]
+        case dict():
+            return {
+                pattern.sub(lambda match: marks[match[0]], name): _marked(part, pattern, marks)
+                for name, part in value.items()
+            }
+        case _:
+            return value
