@@ -17,8 +17,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertion_kind import AssertionKind
-from minions_evals_mcp.scoring.assertions.trajectories.skill_use import is_named, skills_in
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.skill_use import is_named, skills_in
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
 NO_SKILLS = Unmet("the provider returned no metadata with skillCalls, and no tool calls were recorded")

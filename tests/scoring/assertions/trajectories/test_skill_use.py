@@ -9,8 +9,8 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.assertions.table import check
-from minions_evals_mcp.scoring.assertions.trajectories.skill_use import uses_skill
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
+from minions_evals_mcp.scoring.skill_use import uses_skill
 
 
 @pytest.mark.parametrize(
