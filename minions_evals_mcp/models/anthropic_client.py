@@ -1,4 +1,4 @@
-"""Anthropic's Messages API through the official SDK, which is imported when a client is made."""
+"""Anthropic's Messages API; through the official SDK where more than a key is needed."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
 from minions_evals_mcp.models.departure import departed_at
+from minions_evals_mcp.models.direct import DirectCalls, DirectWeb, needs_key_only
 from minions_evals_mcp.models.faults import (
     AttemptFault,
     fault_of_event,
     malformed,
 )
-from minions_evals_mcp.models.prepared import Prepared
 from minions_evals_mcp.models.replies import Answered, Completion, RefusedReply, TokenUsage, Truncated
 from minions_evals_mcp.models.request import ModelRequest
-from minions_evals_mcp.models.sdk_web import vetted, web_of
+from minions_evals_mcp.models.sdk_web import Prepared, vetted, web_of
 from minions_evals_mcp.models.streaming import read_reply
 
 TOOL_USE = "tool_use"
@@ -134,9 +134,14 @@ class AnthropicClient(RetriedClient):
     """A `ModelClient` for Anthropic and for whatever speaks the Messages API under `base_url`."""
 
     def __init__(self, connection: ModelConnection) -> None:
+        self.provider = connection.provider
+        self._retrying = Retrying(connection, self._attempt)
+        if needs_key_only(connection, "ANTHROPIC_CUSTOM_HEADERS"):
+            direct = DirectWeb(connection, key_headers(connection.api_key))
+            self._messages, self._close = DirectCalls(direct, "/v1/messages"), direct.close
+            return
         import anthropic  # noqa: PLC0415 - 0.9 s: imported at first use
 
-        self.provider = connection.provider
         web = web_of(connection, anthropic)
         sdk = anthropic.AsyncAnthropic(
             api_key=connection.api_key,
@@ -146,13 +151,12 @@ class AnthropicClient(RetriedClient):
             open_telemetry=False,  # its attributes are worked out on each call, whether or not anyone listens
             http_client=web,
         )
-        self._sdk = vetted(sdk, connection)
-        self._messages = Prepared(web, self._sdk.base_url, "/v1/messages", self._sdk.default_headers)
-        self._retrying = Retrying(connection, self._attempt)
+        sdk = vetted(sdk, connection)
+        self._messages, self._close = Prepared(web, sdk.base_url, "/v1/messages", sdk.default_headers), sdk.close
 
     async def aclose(self) -> None:
         """Close every connection."""
-        await self._sdk.close()
+        await self._close()
 
     async def _attempt(self, request: ModelRequest) -> Answered | AttemptFault:
         if not request.stream:
@@ -162,6 +166,11 @@ class AnthropicClient(RetriedClient):
         return await self._messages.streamed(
             streamed, lambda response: read_reply(response, _Gathered(), whole=read_message, sent_at=departed_at())
         )
+
+
+def key_headers(key: str) -> dict[str, str]:
+    """The SDK's own headers for a key, and the version of the interface that is read here."""
+    return {"Authorization": f"Bearer {key}", "anthropic-version": "2026-10-21"}
 
 
 def messages_body(request: ModelRequest) -> Json:

@@ -12,7 +12,7 @@ import anyio
 
 if TYPE_CHECKING:
     import httpx2
-    from aiohttp import ClientSession
+    from aiohttp import BaseConnector, ClientSession
 
 SENDING = "send_request_headers.started"
 """What httpcore says of a request whose connection is ready, behind the protocol's name."""
@@ -81,21 +81,26 @@ def _traced(made: httpx2.AsyncBaseTransport) -> httpx2.AsyncBaseTransport:
 
     def opened() -> ClientSession:
         """The transport's own session once more, with a trace, which aiohttp takes at the making only."""
-        from aiohttp import ClientSession, TraceConfig  # noqa: PLC0415  the SDKs bring it at first use
-
-        async def ready(session: ClientSession, context: object, params: object) -> None:
-            del session, context, params
-            if (departure := _current.get()) is not None:
-                departure.leave()
-
-        trace = TraceConfig()
-        trace.on_connection_create_end.append(ready)
-        trace.on_connection_reuseconn.append(ready)
         transport.client = None
         plain = transport.get_client()
         connector = plain.connector
         plain.detach()
-        return ClientSession(connector=connector, trace_configs=[trace])
+        return traced_session(connector)
 
     transport.client = opened
     return made
+
+
+def traced_session(connector: BaseConnector | None, **settings: Any) -> ClientSession:
+    """A session that tells when a request has its connection."""
+    from aiohttp import ClientSession, TraceConfig  # noqa: PLC0415 - 0.1 s: whoever connects imports it at first use
+
+    async def ready(session: ClientSession, context: object, params: object) -> None:
+        del session, context, params
+        if (departure := _current.get()) is not None:
+            departure.leave()
+
+    trace = TraceConfig()
+    trace.on_connection_create_end.append(ready)
+    trace.on_connection_reuseconn.append(ready)
+    return ClientSession(connector=connector, trace_configs=[trace], **settings)

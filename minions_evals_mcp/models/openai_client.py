@@ -1,4 +1,4 @@
-"""Chat completions at any OpenAI-compatible endpoint, Gemini's included, through the `openai` SDK."""
+"""Chat completions at any OpenAI-compatible endpoint, Gemini's included; through the `openai` SDK where more than a key is needed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.client import ModelConnection, RetriedClient, Retrying
 from minions_evals_mcp.models.departure import departed_at
+from minions_evals_mcp.models.direct import DirectCalls, DirectWeb, needs_key_only
 from minions_evals_mcp.models.faults import (
     AttemptFault,
     fault_of_event,
     malformed,
 )
 from minions_evals_mcp.models.negotiation import Negotiation
-from minions_evals_mcp.models.prepared import Prepared
 from minions_evals_mcp.models.replies import Answered, Completion, RefusedReply, TokenUsage, Truncated
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.responses import RESPONSES, read_response, responses_body
-from minions_evals_mcp.models.sdk_web import vetted, web_of
+from minions_evals_mcp.models.sdk_web import Prepared, vetted, web_of
 from minions_evals_mcp.models.streaming import read_reply
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class _ContentPart(_Part):
     text: str | None = None
 
 
+CHATS, RESPONSES_PATH = "/chat/completions", "/responses"
 TEXT_TYPES = ("text", "output_text")
 
 
@@ -171,18 +172,24 @@ class OpenAIClient(RetriedClient):
     """A `ModelClient` for OpenAI, Gemini or a local server."""
 
     def __init__(self, connection: ModelConnection) -> None:
-        web = open_web(connection)
-        self._sdk = open_sdk(connection, web)
         self.provider = connection.provider
-        address = self._sdk.base_url
-        headers = {"Authorization": f"Bearer {connection.api_key}", **self._sdk.default_headers}
-        self._chats = Prepared(web, address, "/chat/completions", headers)
-        self._responses = Prepared(web, address, "/responses", headers)
         self._retrying = Retrying(connection, self._attempt, Negotiation(token_limit_names(connection.base_url)))
+        headers = {"Authorization": f"Bearer {connection.api_key}"}
+        if needs_key_only(connection, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS"):
+            direct = DirectWeb(connection, headers)
+            self._chats, self._responses = DirectCalls(direct, CHATS), DirectCalls(direct, RESPONSES_PATH)
+            self._close = direct.close
+            return
+        web = open_web(connection)
+        sdk = open_sdk(connection, web)
+        headers |= {name: value for name, value in sdk.default_headers.items() if isinstance(value, str)}
+        self._chats = Prepared(web, sdk.base_url, CHATS, headers)
+        self._responses = Prepared(web, sdk.base_url, RESPONSES_PATH, headers)
+        self._close = sdk.close
 
     async def aclose(self) -> None:
         """Close every connection."""
-        await self._sdk.close()
+        await self._close()
 
     def _limits(self, request: ModelRequest) -> tuple[str, ...]:
         return self._retrying.negotiation.terms(request.model).limits

@@ -19,7 +19,7 @@ _VENDORS = re.compile(
     r"|dop_v1_[a-f0-9]{40,}|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"
 )
 """What vendors begin their keys with, and JSON Web Tokens."""
-_KEY_BLOCK = re.compile(r"-----BEGIN ([A-Z ]{0,40}PRIVATE KEY)-----((?:[^-]|-(?!----)){1,20000})-----END \1-----")
+_KEY_BLOCK = re.compile(r"-{5}BEGIN ([A-Z ]{0,40}PRIVATE KEY)-{5}((?:[^-]|-(?!-{4})){1,20000})-{5}END \1-{5}")
 _OF_ADDRESS = re.compile(r"://[^\s/:@\"']{0,200}:([^\s/@\"'$<>{}]{6,500})@")
 _OF_HEADER = re.compile(
     r"\b(?:authorization|x-api-key|api-key)[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?([^\s\"',;$<>{}()]+)",

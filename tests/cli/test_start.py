@@ -6,9 +6,11 @@ import importlib
 import json
 import sys
 
+import anyio
 import pytest
 
 from tests.shared.cli.terminal import CLI, Terminal
+from tests.shared.fakes.llm_server import Server
 from tests.workshop import answer, benchmark, case
 
 PROVIDERS = {"anthropic", "openai"}
@@ -49,6 +51,17 @@ def test_no_command_that_judges_by_rule_imports_a_provider(at: Terminal) -> None
     run = ["run-benchmark", "support/quality", "--judge", "heuristic"]
     assert not loaded(with_key, ["demo", *store], [*run, *store]) & PROVIDERS
     assert not loaded(with_key, ["doctor"]) & {"anthropic"}
+
+
+async def test_a_judge_that_needs_a_key_only_is_asked_without_its_sdk(at: Terminal, server: Server) -> None:
+    at = at.with_env(ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=server.url)
+    (at.folder / "s.jsonl").write_text(
+        '{"id": "1", "output": "b", "assert": [{"type": "llm-rubric", "value": "polite"}]}\n'
+    )
+    commands = (["score", "s.jsonl", "--judge-model", "anthropic:fake-judge"],)
+    found = await anyio.to_thread.run_sync(lambda: loaded(at, *commands))
+    assert server.requests
+    assert not found & PROVIDERS
 
 
 @pytest.mark.parametrize(

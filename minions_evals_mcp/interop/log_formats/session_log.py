@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -12,6 +13,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
+from minions_evals_mcp.interop.log_formats.tables import opencode_store
 from minions_evals_mcp.interop.logs.sample import Item, Recorded, SkippedSample
 from minions_evals_mcp.interop.logs.session_run import session_log, session_run
 from minions_evals_mcp.interop.telemetry.intake import Parts, Telemetry
@@ -34,11 +36,27 @@ def reader_of(name: str) -> Callable[[Path], Iterator[Item]]:
     return partial(_read, name)
 
 
+def read_opencode(path: Path) -> Iterator[Item]:
+    """An agent-run for each session of its database, or the one of any other file."""
+    if not opencode_store.is_store(path):
+        yield from _read(opencode.NAME, path)
+        return
+    sessions = (opencode.read([export]) for export in opencode_store.exports(path))
+    first = next(sessions, Session(opencode.HOST))
+    yield session_log(first, opencode.NAME)
+    for session in chain([first], sessions):
+        yield from _kept(session, opencode.NAME, path)
+
+
 def _read(name: str, path: Path) -> Iterator[Item]:
     """One agent-run: the whole session."""
     session = HOSTS[name][1](row for _, row in rows_of(path, frozenset({""})))
     session.id = session.id or path.stem
     yield session_log(session, name)
+    yield from _kept(session, name, path)
+
+
+def _kept(session: Session, name: str, path: Path) -> Iterator[Item]:
     if session.prompts or session.answer or session.calls or session.failure:
         yield Recorded(session_run(session, name), str(path))
     else:

@@ -33,7 +33,7 @@ from minions_evals_mcp.interop.log_formats import (
     tau_bench,
     trace_log,
 )
-from minions_evals_mcp.interop.log_formats.tables import ragas_rows
+from minions_evals_mcp.interop.log_formats.tables import opencode_store, ragas_rows
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
 from minions_evals_mcp.interop.logs.records import answered
@@ -46,6 +46,7 @@ from minions_evals_mcp.sessions.conversation import finite
 
 ZIP = b"PK\x03\x04"
 PARQUET = b"PAR1"
+SQLITE = b"SQLi"
 Reader = Callable[[Path], Iterator[Item]]
 
 
@@ -134,8 +135,13 @@ FORMATS: tuple[Format, ...] = (
         Format(name, title, lambda seen, name=name: session_log.HOSTS[name][0](seen.first), session_log.reader_of(name))
         for name, title in (
             ("claude-code", "a session of Claude Code"), ("codex", "a session of Codex"),
-            ("gemini-cli", "a session of Gemini CLI"), ("opencode", "a session of opencode"),
+            ("gemini-cli", "a session of Gemini CLI"),
         )
+    ),
+    Format(
+        "opencode", "sessions of opencode",
+        lambda seen: opencode_store.is_store(seen.path) if seen.magic == SQLITE else session_log.opencode.is_session(seen.first),
+        session_log.read_opencode,
     ),
     Format(
         ragas_rows.NAME, "a data set or results of ragas",
@@ -151,7 +157,7 @@ def sniff(path: Path) -> Seen:
     """Returns what the file looks like; raises `BadInputError` where it cannot be read."""
     head = head_of(path)
     magic = head[:4]
-    if magic in (ZIP, PARQUET):
+    if magic in (ZIP, PARQUET, SQLITE):
         return Seen(path, magic, None)
     text = head.decode("utf-8", "ignore")
     if is_yaml(path):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.interop.log_formats.table import matching, sniff
 from minions_evals_mcp.interop.logs.sample import SkippedSample
 from minions_evals_mcp.sessions.leaked_secrets import without_secrets
+from minions_evals_mcp.store.connection import open_raw
 from tests.shared.interop.makers import Json, extra, kept, read, written
 from tests.shared.interop.session_shapes import (
     SHAPES,
@@ -18,6 +21,7 @@ from tests.shared.interop.session_shapes import (
     claude_session,
     claude_stream,
     codex_rollout,
+    opencode_export,
     plan,
 )
 
@@ -199,3 +203,38 @@ def test_ids_that_a_model_counts_from_one_again_are_other_calls_and_messages(tmp
     run = _run(tmp_path, "claude-session", lines)
     assert run.fields.tokens_used == 220
     assert [step.result for step in run.fields.tool_calls_log or ()] == ["0", "1"]
+
+
+def test_opencodes_own_database_holds_every_session_as_its_export_does(tmp_path: Path) -> None:
+    exported = [opencode_export(plan(seed))[0] for seed in (1, 2)]
+    path = tmp_path / "opencode.db"
+    with closing(open_raw(path)) as db:
+        db.execute("CREATE TABLE project (id)")
+        db.execute("CREATE TABLE session (id, version, directory, time_created)")
+        db.execute("CREATE TABLE message (id, session_id, time_created, data)")
+        db.execute("CREATE TABLE part (id, message_id, session_id, data)")
+        for at, one in enumerate(exported):
+            info = one["info"]
+            info["id"] = f"ses_{at}"
+            db.execute("INSERT INTO session VALUES (?, ?, ?, ?)", (info["id"], info["version"], info["directory"], at))
+            for place, message in enumerate(one["messages"]):
+                ident = f"msg_{at}_{place:03}"
+                held = (ident, info["id"], place, json.dumps(message["info"]))
+                db.execute("INSERT INTO message VALUES (?, ?, ?, ?)", held)
+                for number, part in enumerate(message["parts"]):
+                    part["messageID"] = ident
+                    row = (f"prt_{place:03}_{number:03}", ident, info["id"], json.dumps(part))
+                    db.execute("INSERT INTO part VALUES (?, ?, ?, ?)", row)
+    form = matching(sniff(path))
+    assert form is not None and form.name == "opencode"
+    runs = kept(path, "opencode")[1]
+    alone = [kept(written(tmp_path / f"{at}.json", one), "opencode")[1][0] for at, one in enumerate(exported)]
+    assert [run.fields for run in runs] == [run.fields for run in alone]
+    assert len({run.id for run in runs}) == 2
+
+
+def test_another_database_is_no_session(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(open_raw(path)) as db:
+        db.execute("CREATE TABLE session (id)")
+    assert matching(sniff(path)) is None
