@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.neighbours import tool_calls_of
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
-from minions_evals_mcp.scoring.assertions.trajectories.skill_use import uses_skill
+from minions_evals_mcp.scoring.skill_use import uses_skill
 from minions_evals_mcp.stats.intervals import wilson
 from minions_evals_mcp.stats.lift import Lift
 from minions_evals_mcp.stats.paired_means import paired_means, paired_ratio

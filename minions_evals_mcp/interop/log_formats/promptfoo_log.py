@@ -16,6 +16,7 @@ from minions_evals_mcp.interop.logs.not_taken import repeated, summed
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, Variant
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under, the_object
+from minions_evals_mcp.interop.logs.whole_documents import is_yaml, whole_document
 from minions_evals_mcp.interop.score_rows import vetted
 from minions_evals_mcp.scoring.nunjucks.templates import rendered_within
 from minions_evals_mcp.sessions.conversation import count, finite, number, objects, without
@@ -50,16 +51,28 @@ def read(path: Path) -> Iterator[Item]:
     if path.suffix.lower() in LINES:
         yield from _read_lines(path)
         return
-    head, results = parted(path, frozenset({RESULTS}))
+    head, results = _parted(path)
     if head.get("results.version") != VERSION:
         raise InvalidRecordError(
             f"is not version {VERSION} of promptfoo's results", field="results.version", where=str(path)
         )
     yield _log(head, path)
     prompts = [str(prompt.get("raw") or "") for prompt in objects(head.get("results.prompts"))]
-    yield from _samples(
-        ((f"{path}: results.results.{place}", piece.value) for place, piece in enumerate(results)), prompts
-    )
+    yield from _samples(((f"{path}: results.results.{place}", value) for place, value in enumerate(results)), prompts)
+
+
+def _parted(path: Path) -> tuple[Json, Iterator[JsonValue]]:
+    """Returns what the document says beside its results, and these; one in YAML is held whole."""
+    if not is_yaml(path):
+        head, pieces = parted(path, frozenset({RESULTS}))
+        return head, (piece.value for piece in pieces)
+    document = the_object(finite(whole_document(path)), str(path))
+    told = obj(document.get("results"))
+    listed = told.get("results")
+    if not isinstance(listed, list):
+        raise InvalidRecordError("must be a list", field=RESULTS, where=str(path))
+    beside = {f"results.{key}": value for key, value in told.items() if key != "results"}
+    return {**without(document, "results"), **beside}, iter(listed)
 
 
 def _read_lines(path: Path) -> Iterator[Item]:

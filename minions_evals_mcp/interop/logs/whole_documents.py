@@ -1,19 +1,18 @@
-"""Documents of other tools that are held whole: JSON, and YAML without aliases."""
+"""Documents of other tools that are held whole: JSON and YAML."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from minions_evals_mcp import bounded_files
 from minions_evals_mcp.errors import InvalidRecordError, legible
 from minions_evals_mcp.interop.logs.files import whole_json
+from minions_evals_mcp.interop.parsing import parse_yaml
 
 YAMLS = frozenset({".yaml", ".yml"})
 LARGEST = 8_000_000
-DEEPEST = 60
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
@@ -32,12 +31,7 @@ def whole_document(path: Path) -> JsonValue:
 
 
 def _loaded(text: str, where: str) -> JsonValue:
-    depth = 0
     try:
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if isinstance(event, yaml.AliasEvent) or depth > DEEPEST:
-                raise InvalidRecordError(f"it holds an alias, or nests more than {DEEPEST} deep", where=where)
-        return _JSON.validate_python(yaml.load(text, Loader=yaml.CSafeLoader))
-    except (yaml.YAMLError, ValidationError, ValueError) as error:
+        return _JSON.validate_python(parse_yaml(text, where))
+    except ValidationError as error:
         raise InvalidRecordError(f"no YAML: {str(error).splitlines()[0]}", where=where) from None

@@ -69,6 +69,10 @@ _ENGLISH = (
     r"|issue|look up|pull up)\b",
     rf"\b(?:please|kindly|(?:need|have|like) (?:you )?to|can you|could you|let's) (?:verify|confirm|spell"
     rf"|re-?enter) your (?:\w+ )?{_EN_NOTED}",
+    r"\b(?:thank you|thanks) for (?:holding|waiting on the line)\b|\b(?:we|i) can offer you\b|\bgone ahead and \w+ed\b"
+    r"|\b(?:we|i) (?:just )?need to (?:confirm|verify) your\b|\bas an? (?:\w+ )?(?:assistant|agent|representative) i\b",
+    r"\b(?:first|last) (?:\w+|\d) (?:digits|letters|characters) of your\b",
+    rf"\bmay i (?:please |kindly )?(?:ask for|have|take|get) (?:the|your) (?:\w+ )?{_EN_NOTED}",
     r"\bwe (?:sincerely |do |deeply )?apologi[sz]e for (?:the|any|this|your) (?:inconvenience|trouble|delay|confusion|mix-?up|wait"
     r"|experience|frustration|error|issue)",
     r"\bwe(?:'re| are) (?:very |so |truly |really )?sorry (?:for|about) (?:the|any|this) (?:inconvenience|trouble|delay|confusion|mix-?up)",
@@ -122,6 +126,8 @@ _GERMAN = (
     r"\b(?:haben sie|hast du) (?:schon |bereits |es schon )+(?:\w+ ){0,4}(?:versucht|neu gestartet|neugestartet|ausprobiert)\b",
     r"\b(?:welche[nrsm]?|wann|wie|was|wo)\b[^?.!]{0,40}\b(?:ihre?[nmrs]?|deine?[nmrs]?) (?:\w+ )?(?:bestellung|buchung|reservierung|vertrag"
     r"|kundennummer|konto|karte|adresse|name|geburtsdatum|termin|paket|anschluss|gerät|rechnung|lieferung|abo)\w*[^?.!]{0,30}\?",
+    r"\b(?:darf|dürfte|kann) ich (?:bitte |noch |kurz )*(?:um )?(?:ihre?n?|deine?n?) (?:\w+ )?\w*(?:nummer|namen?|adresse|datum"
+    r"|iban|anschrift)\b",
     r"\bwir (?:entschuldigen uns|bitten um entschuldigung|bitten um ihr verständnis)\b|\bwir freuen uns (?:auf sie|auf ihren)\b",
     r"\bmelden sie sich (?:gerne?|jederzeit|bei fragen)\b|\b(?:bei|falls sie) (?:weiteren?|noch) fragen\b",
 )
@@ -144,6 +150,8 @@ _FRENCH = (
     r"\bj'ai (?:bien )?(?:annulé|confirmé|remboursé|modifié|enregistré|réservé|bloqué|traité|changé|noté|trouvé) votre\b",
     r"\bje (?:vous )?(?:envoie|rembourse|confirme|réserve|transfère|mets en relation)(?: \w+)? (?:un technicien|votre|vous"
     r"|le remboursement)",
+    r"\bje reste à votre disposition\b|\bvotre (?:commande|demande|réservation|dossier|remboursement|colis|rendez-vous) est (?:en"
+    r"|bien|au)\b",
     r"\bnous (?:nous excusons|vous présentons nos excuses|sommes désolés pour)\b|\bn'hésitez pas à (?:me|nous)\b",
     r"\bavez-vous (?:déjà )?essayé de (?:redémarrer|débrancher|réinitialiser|éteindre)",
 )
@@ -164,6 +172,9 @@ _SPANISH = (
     r"|fue|ya está|queda) (?:\w+ )?(?:cancelad|confirmad|reembolsad|modificad|registrad|tramitad|bloquead|enviad|cambiad|incluid|procesad)",
     r"\bhe (?:cancelado|confirmado|reembolsado|cambiado|registrado|reservado|bloqueado|modificado|añadido|encontrado) su\b",
     r"\b(?:le|te) (?:envío|reembolso|mando|confirmo|reservo|paso con|ayudo)\b|\bno dude en (?:contactar|escribir|llamar|preguntar)",
+    r"\bhacer (?:algo|alguna cosa) más por (?:usted|ti)\b|\b(?:su|tu) (?:paquete|pedido|cita|reserva|reembolso) (?:llegará|llega"
+    r"|estará|saldrá)\b",
+    r"\bnecesito (?:su|tu) (?:\w+ )?(?:de )?(?:número|código|nombre|dirección|correo|dni|apellido|contrato|teléfono|fecha|iban)\b",
     r"\blamentamos (?:las molestias|los inconvenientes|mucho)|\b(?:ha|has) (?:probado|intentado) (?:a )?(?:reinici|desench|apag)\w+",
 )
 _ITALIAN = (

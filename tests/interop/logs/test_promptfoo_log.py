@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from minions_evals_mcp.errors import InvalidRecordError
 from tests.shared.interop.log_parts import CHECKS, result, results
@@ -58,6 +59,26 @@ def test_results_as_lines_are_the_results_of_the_document(tmp_path: Path) -> Non
     assert [case.fields for case in other_cases] == [case.fields for case in cases]
     told = [(run.fields.outputs, run.fields.status, foreign(run), run.fields.agent_id) for run in runs]
     assert [(run.fields.outputs, run.fields.status, foreign(run), run.fields.agent_id) for run in other_runs] == told
+
+
+@pytest.mark.parametrize("suffix", [".yaml", ".yml"])
+def test_results_as_yaml_are_the_results_of_the_document(tmp_path: Path, suffix: str) -> None:
+    """One value that stands in several places is an alias in YAML, as promptfoo writes it."""
+    told = results(*(result(test, prompt, CHECKS[0]) for test in (0, 1) for prompt in (0, 1)))
+    text = yaml.safe_dump(told, sort_keys=False)
+    assert "*id" in text, "it holds aliases"
+    (path := tmp_path / f"r{suffix}").write_text(text)
+    whole = written(tmp_path / "r.json", told)
+    assert read(path)[0] == read(whole)[0]
+    assert [record.fields for records in kept(path) for record in records] == [
+        record.fields for records in kept(whole) for record in records
+    ]
+
+
+def test_results_as_yaml_without_a_list_of_results_are_refused(tmp_path: Path) -> None:
+    (path := tmp_path / "r.yaml").write_text("results: {version: 3, prompts: [], results: 7}\n")
+    with pytest.raises(InvalidRecordError, match=r"results\.results"):
+        samples(path)
 
 
 def test_another_version_and_a_cut_file_are_refused(tmp_path: Path) -> None:

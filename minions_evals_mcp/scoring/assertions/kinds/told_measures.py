@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from operator import eq
 
 from pydantic import JsonValue
 
@@ -16,8 +18,10 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.skill_use import is_named, skills_in
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
+NO_SKILLS = Unmet("the provider returned no metadata with skillCalls, and no tool calls were recorded")
 NO_LOG_PROBS = Unmet("the provider returned no log probabilities (logProbs)")
 
 
@@ -54,28 +58,41 @@ def guardrails(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> 
 
 
 def skill_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
-    """Each skill in `value` (a name, or a list) was used; {name or pattern, min, max}: so many times, once without either."""
-    metadata = subject.facts.get("metadata")
-    if metadata is None and not subject.whole_response:
-        return Unmet("the provider returned no metadata with skillCalls")
-    calls = metadata.get("skillCalls") if isinstance(metadata, dict) else None
-    used = [call for call in (calls if isinstance(calls, list) else []) if _is_use(call)]
-    names = [str(call["name"]) for call in used if isinstance(call, dict)]
+    """Each skill in `value` (a name, or a list) was used; {name or pattern, min, max}: so many times, once without either.
+
+    Where the provider told of none, the log of tool calls says so: a call of a skill tool, or of one that reads its SKILL.md.
+    """
+    names, is_same = _skills(subject)
+    if names is None:
+        return NO_SKILLS
     seen = f"used were {', '.join(names) or 'none'}"
     if not isinstance(assertion.value, dict):
         wanted = [skill.strip() for skill in _listed(assertion.value)]
-        missing = [skill for skill in wanted if skill not in names]
+        missing = [skill for skill in wanted if not any(is_same(used, skill) for used in names)]
         if assertion.negated:  # passes where none of them was used
             return UnweightedResult(len(missing) < len(wanted), seen)
         return UnweightedResult(not missing, f"{seen}; missing: {', '.join(missing)}" if missing else seen)
     name, pattern = assertion.value.get("name"), assertion.value.get("pattern")
     count = sum(
-        (not name or used_name == name) and (not pattern or _fits(used_name, str(pattern))) for used_name in names
+        (not name or is_same(used_name, str(name))) and (not pattern or _fits(used_name, str(pattern)))
+        for used_name in names
     )
     low, high = _bounds(assertion.value)
     if assertion.negated:
         return UnweightedResult(count > 0, seen)
     return UnweightedResult(count >= low and (high is None or count <= high), f"{count} uses; {seen}")
+
+
+def _skills(subject: Subject) -> tuple[list[str] | None, Callable[[str, str], bool]]:
+    """The names of the skills that were used, None where nobody knows, and which of them are the one asked for."""
+    metadata = subject.facts.get("metadata")
+    calls = metadata.get("skillCalls") if isinstance(metadata, dict) else None
+    if not isinstance(calls, list) and subject.tool_calls is not None and not subject.of_config:
+        return skills_in(subject.tool_calls), is_named
+    if metadata is None and not subject.whole_response:
+        return None, eq
+    used = [call for call in (calls if isinstance(calls, list) else []) if _is_use(call)]
+    return [str(call["name"]) for call in used if isinstance(call, dict)], eq
 
 
 def vet_skills(assertion: Assertion) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
@@ -10,6 +11,10 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 
 SKILL_TOOLS = frozenset({"skill", "skills", "use_skill", "load_skill", "activate_skill", "invoke_skill", "read_skill"})
 """Tools by which agents take a skill up, in lower case."""
+NAMES = ("skill", "skill_name", "skillName", "name", "command")
+"""Arguments of such a tool that name the skill."""
+_FILE = re.compile(r"([^\s\\/'\"=:<>|]+)[\\/]+skill\.md\b", re.IGNORECASE)
+"""The folder of a SKILL.md, whose name is the skill's."""
 
 
 def uses_skill(calls: Sequence[ToolCall], skill: str) -> bool:
@@ -22,12 +27,31 @@ def uses_skill(calls: Sequence[ToolCall], skill: str) -> bool:
     return any(_takes_up(call, wanted) for call in calls)
 
 
+def skills_in(calls: Sequence[ToolCall]) -> list[str]:
+    """Returns the names of the skills that the calls take up, a name for each call; one that failed takes up none."""
+    return [name for call in calls if call.error is None and (name := _named(call))]
+
+
+def is_named(used: str, skill: str) -> bool:
+    """Returns whether what was used is that skill, be it named after its plugin: `plugin:skill`."""
+    return skill.casefold() in {used.casefold(), used.casefold().rpartition(":")[2]}
+
+
+def _named(call: ToolCall) -> str:
+    texts = list(_texts(call.arguments))
+    if call.tool.casefold() not in SKILL_TOOLS:
+        return next((found[1] for text in texts if (found := _FILE.search(text))), "")
+    told = next((text for key in NAMES if isinstance(text := call.arguments.get(key), str)), next(iter(texts), ""))
+    return told.strip().lstrip("/")
+
+
 def _takes_up(call: ToolCall, skill: str) -> bool:
     tool = call.tool.casefold()
     texts = [text.casefold() for text in _texts(call.arguments)]
     if tool in SKILL_TOOLS:
         return any(skill in {text.strip(), text.strip().rpartition(":")[2], text.strip().lstrip("/")} for text in texts)
-    return tool.rpartition(":")[2] == skill or any(f"{skill}/skill.md" in text for text in texts)
+    files = (found[1] for text in texts for found in _FILE.finditer(text))
+    return tool.rpartition(":")[2] == skill or skill in files
 
 
 def _texts(value: JsonValue) -> Iterator[str]:
