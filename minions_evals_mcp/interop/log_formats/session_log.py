@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
 from minions_evals_mcp.interop.log_formats.tables import opencode_store
+from minions_evals_mcp.interop.logs.json_stream import CUT_OFF
 from minions_evals_mcp.interop.logs.sample import Item, Recorded, SkippedSample
 from minions_evals_mcp.interop.logs.session_run import session_log, session_run
 from minions_evals_mcp.interop.telemetry.intake import Parts, Telemetry
@@ -67,7 +68,7 @@ def _whole_rows(path: Path, cut: list[str]) -> Iterator[Json]:
         for _, row in rows_of(path, frozenset({""})):
             yield row
     except InvalidRecordError as error:
-        if not error.where.endswith(f":{_unended_line(path)}"):
+        if CUT_OFF not in error.reason or not error.where.endswith(f":{_unended_line(path)}"):
             raise
         cut.append(UNENDED)
 

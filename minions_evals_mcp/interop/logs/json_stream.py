@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.parsing import distinct
 
+CUT_OFF = "it is cut off"
 CHUNK = 1 << 18
 LONGEST = 1 << 26
 """So many characters may one element have, or one value beside the lists."""
@@ -139,7 +140,7 @@ class _Stream:
 
     def _take(self, wanted: str) -> None:
         if self._peek() != wanted:
-            raise self._fault(f"{wanted!r} is missing" if self._peek() else "it is cut off")
+            raise self._fault(f"{wanted!r} is missing" if self._peek() else CUT_OFF)
         self._at += 1
 
     def _decoded(self) -> JsonValue:
@@ -150,7 +151,7 @@ class _Stream:
                 value, end = _DISTINCT.raw_decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
                 if not self._may_go_on(error) or not self._doubled():
-                    raise self._fault("it is cut off" if self._ended and self._is_open(error) else error.msg) from None
+                    raise self._fault(CUT_OFF if self._ended and self._is_open(error) else error.msg) from None
             except RecursionError:
                 raise self._fault("nested too deeply") from None
             except ValueError as error:  # a number of more digits than Python reads, a key that comes twice

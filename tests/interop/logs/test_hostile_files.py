@@ -55,6 +55,10 @@ LEFT_OUT = (*SESSIONS, "inspect-json", "openai-evals-items", "every-eval-ever-re
 """Formats in which the end of a file is nothing that is kept."""
 
 
+STILL_WRITTEN = frozenset(("claude-code", "codex", "gemini-cli"))
+"""Formats whose files grow: a last line that is not whole is left for the next time."""
+
+
 def _within(raw: bytes, key: bytes) -> bytes:
     """The JSON text with that key and value at the beginning of its last object."""
     at = raw.rfind(b'{"') + 1
@@ -197,6 +201,8 @@ async def test_a_text_that_was_harmed_is_refused_whole(engine: Engine, tmp_path:
         harmed["nested deeper than is kept"] = _within(raw, b'"deep": ' + b'{"a":' * 600 + b"1" + b"}" * 600)
     if name not in NO_IDS and name != "every-eval-ever-results":
         harmed["the same sample twice"] = twice(name, raw)
+    if name in STILL_WRITTEN:
+        del harmed["cut short"]
     for why, content in harmed.items():
         path.write_bytes(content)
         assert await refused(engine, name, path), why
