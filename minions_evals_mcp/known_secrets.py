@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.late_patterns import late
 
 if TYPE_CHECKING:
     from pydantic import JsonValue  # for annotations alone: `--help` needs no pydantic
@@ -25,12 +26,20 @@ SHORTEST = 16
 SHORTEST_KEY = 8
 """A setting that is a key counts from here on, where it has letters and digits."""
 SECRET_NAME = re.compile(r"key|token|secret|password|passwd|passphrase", re.IGNORECASE)
-_SHAPED = re.compile(
-    r"(?:sk|pk|rk)[-_](?:live|test|ant|proj|or|svcacct)[-_]\S+|gh[oprsu]_\w+|github_pat_\w+|glpat-\S+|hf_\w+|xox[abeprs]-\S+"
-    r"|AKIA[0-9A-Z]+|AIza[\w-]+|ya29\.\S+|npm_\w+|eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+"
+KEY_LOOKS = late(
+    r"(?<![A-Za-z0-9])(?:"
+    r"sk-[A-Za-z0-9][A-Za-z0-9_-]{18,}|(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,}"
+    r"|gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{20,}"
+    r"|xox[abeprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}"
+    r"|ya29\.[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|gsk_[A-Za-z0-9]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
+    r"|dop_v1_[a-f0-9]{40,}|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"
 )
-"""What vendors begin their keys with, so that they are found where they leaked; and JSON Web Tokens."""
-_OF_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{0,30}://[^\s/:@]{0,200}:([^\s/@]{1,500})@", re.IGNORECASE)
+"""What vendors begin their keys with, and JSON Web Tokens: known by their look, wherever they stand."""
+_BEGINS = (
+    "sk", "pk_", "rk_", "gh", "gl", "hf_", "xo", "xa", "AK", "AS", "AI", "ya29.", "npm_", "pypi-", "gsk_", "SG.", "dop_", "whsec_", "eyJ",
+)  # fmt: skip
+"""A look at these spares most processes the pattern."""
+_OF_ADDRESS = late(r"[a-z][a-z0-9+.-]{0,30}://[^\s/:@]{0,200}:([^\s/@]{1,500})@", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:bearer|basic|token)\s+(\S+)", re.IGNORECASE)
 
 
@@ -67,8 +76,8 @@ def remember_named(variables: Mapping[str, str | None]) -> None:
     Of an address with a password, it is the password.
     """
     values = [(name, value.strip()) for name, value in variables.items() if value is not None]
-    remember(value for name, value in values if SECRET_NAME.search(name) or _SHAPED.fullmatch(value))
-    remember_keys(found[1] for _, value in values if (found := _OF_ADDRESS.match(value)))
+    remember(value for name, value in values if SECRET_NAME.search(name) or _looks_like_a_key(value))
+    remember_keys(found[1] for _, value in values if "://" in value and (found := _OF_ADDRESS.match(value)))
 
 
 def forget() -> None:
@@ -117,6 +126,10 @@ def spellings() -> tuple[str, ...]:
 
 def _stripped(values: Iterable[str | None]) -> Iterator[str]:
     return (value.strip() for value in values if value is not None)
+
+
+def _looks_like_a_key(value: str) -> bool:
+    return value.startswith(_BEGINS) and KEY_LOOKS.fullmatch(value) is not None
 
 
 def _is_short_key(value: str) -> bool:

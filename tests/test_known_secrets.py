@@ -81,8 +81,8 @@ def test_a_variable_whose_name_says_so_holds_a_secret(name: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "sk_live_51Habcdefghij", "sk-proj-abcdefghijklm", "ghp_abcdefghijklm", "AKIAIOSFODNN7EXAMPLE", "xoxb-1234567890-abc",
-        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+        "sk_live_51Habcdefghij", "sk-proj-abcdefghijklmnopq", "ghp_abcdefghijklmnopqrst", "AKIAIOSFODNN7EXAMPLE", "xoxb-1234567890-abc",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
     ],
 )  # fmt: skip
 def test_a_value_that_is_a_key_by_its_look_is_a_secret_whatever_the_variable_is_called(value: str) -> None:

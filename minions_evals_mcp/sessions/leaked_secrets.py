@@ -8,17 +8,10 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.known_secrets import KEY_LOOKS
+
 SHORTEST = 12
 """A shorter value beside a telling name may well be a plain word."""
-_VENDORS = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
-    r"sk-[A-Za-z0-9][A-Za-z0-9_-]{18,}|(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,}"
-    r"|gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{20,}"
-    r"|xox[abeprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}"
-    r"|ya29\.[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|gsk_[A-Za-z0-9]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
-    r"|dop_v1_[a-f0-9]{40,}|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"
-)
-"""What vendors begin their keys with, and JSON Web Tokens."""
 _KEY_BLOCK = re.compile(r"-{5}BEGIN ([A-Z ]{0,40}PRIVATE KEY)-{5}((?:[^-]|-(?!-{4})){1,20000})-{5}END \1-{5}")
 _OF_ADDRESS = re.compile(r"://[^\s/:@\"']{0,200}:([^\s/@\"'$<>{}]{6,500})@")
 _OF_HEADER = re.compile(
@@ -50,7 +43,7 @@ def without_secrets(value: JsonValue) -> JsonValue:
 
 
 def _secrets(text: str) -> Iterator[str]:
-    for match in _VENDORS.finditer(text):
+    for match in KEY_LOOKS.finditer(text):
         yield match[0]
     for match in _KEY_BLOCK.finditer(text):
         yield match[2]
