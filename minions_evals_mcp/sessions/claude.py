@@ -81,7 +81,7 @@ def _user(session: Session, line: Json, own: str) -> None:
     nested = _nested(line, own)
     for block in objects(content):
         if block.get("type") == "tool_result":
-            _finish(session, block)
+            _finish(session, block, plain_text(obj(line.get("toolUseResult")).get("agentId")))
     text = content_text(content)
     if text.startswith(_INTERRUPTED):
         session.interrupt()
@@ -94,13 +94,14 @@ def _is_command_echo(text: str) -> bool:
     return text.startswith(("<local-command-stdout>", "<system-reminder>", "Caveat: The messages below"))
 
 
-def _finish(session: Session, block: Json) -> None:
+def _finish(session: Session, block: Json, started: str) -> None:
     call = session.called(plain_text(block.get("tool_use_id")))
     if call is None:
         session.skip("a result of a call that the file does not hold")
         return
     content = block.get("content")
     call.result = content if isinstance(content, str) else content_text(content) or content
+    call.started_session = started
     call.ok = block.get("is_error") is not True
     if call.ok and call.tool in _EDITS:
         asked = obj(call.arguments)
@@ -173,6 +174,7 @@ def _cost_state(session: Session, line: Json) -> None:
 
 def _by_model(session: Session, by_model: Json) -> None:
     session.models.clear()
+    session.is_summed = True
     for model, usage in by_model.items():
         used = obj(usage)
         session.use(model).add(

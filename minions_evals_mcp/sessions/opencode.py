@@ -87,7 +87,8 @@ def _part(session: Session, part: Json, model: str) -> None:
 
 def _tool(session: Session, part: Json) -> None:
     state = obj(part.get("state"))
-    times, code = obj(state.get("time")), count(obj(state.get("metadata")).get("exit"))
+    times, about = obj(state.get("time")), obj(state.get("metadata"))
+    code = count(about.get("exit"))
     started, ended = number(times.get("start")), number(times.get("end"))
     asked, error = obj(state.get("input")), plain_text(state.get("error"))
     name = plain_text(part.get("tool")) or "unknown"
@@ -99,6 +100,7 @@ def _tool(session: Session, part: Json) -> None:
         name, plain_text(part.get("callID")), asked, state.get("output"), ok=not error and state.get("status") != "error",
         error=error or None, started=times.get("start"),
         duration_ms=None if started is None or ended is None else max(0.0, ended - started),
+        started_session=plain_text(about.get("sessionId")),
     )  # fmt: skip
     session.call(call)
     if call.ok and call.tool in _EDITS:

@@ -1,8 +1,8 @@
-"""One session of a coding agent, however its program writes it."""
+"""One session of a coding agent with its sub-agents, however its program writes it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
@@ -11,7 +11,10 @@ from minions_evals_mcp.sessions.conversation import count
 
 @dataclass(slots=True)
 class SessionCall:
-    """One tool call: `ok` is False where the program says that it failed, `parent` the call of the sub-agent that made it."""
+    """One tool call: `ok` is False where the program says that it failed, `parent` the call of the sub-agent that made it.
+
+    `started_session` is the id of the session that a call of a sub-agent started, where the program says which.
+    """
 
     tool: str
     id: str
@@ -23,6 +26,7 @@ class SessionCall:
     duration_ms: float | None = None
     parent: str | None = None
     agent: str | None = None
+    started_session: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -107,6 +111,8 @@ class Session:
     failure: str | None = None
     interruptions: list[int] = field(default_factory=list[int])
     skipped: dict[str, int] = field(default_factory=dict[str, int])
+    is_summed: bool = False
+    """Whether tokens and cost are the program's own sum, its sub-agents' among them."""
     _message: str = ""
     _newest: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -148,6 +154,44 @@ class Session:
     def called(self, ident: str) -> SessionCall | None:
         """The newest call of that id."""
         return self.calls.get(self._newest.get(ident, ident))
+
+    def include(self, other: Session, of: SessionCall | None, agent: str) -> None:
+        """Take what a sub-agent did: its calls stand behind the call `of` that started it, its tokens and edits count here.
+
+        Its answer is that call's result, and what it was asked the call's argument. Without the call it stands at the end.
+        """
+        calls = [*self.calls.values()]
+        place = len(calls) if of is None else calls.index(of) + 1
+        names = {ident: f"{other.id}/{ident}" if ident in self.calls else ident for ident in other.calls}
+        started_by = of.id if of else None
+        nested = [
+            replace(
+                call,
+                id=names[call.id],
+                parent=names.get(call.parent, call.parent) if call.parent else started_by,
+                agent=call.agent or agent,
+            )
+            for call in other.calls.values()
+        ]
+        self.calls = {call.id: call for call in (*calls[:place], *nested, *calls[place:])}
+        later = len(nested)
+        self.prompts = [(step + later * (step >= place), text) for step, text in self.prompts]
+        self.interruptions = [step + later * (step >= place) for step in self.interruptions]
+        self.edits = [replace(edit, step=edit.step + later * (edit.step > place)) for edit in self.edits]
+        self.edits += [replace(edit, step=edit.step + place) for edit in other.edits]
+        self.edits.sort(key=lambda edit: edit.step)
+        for what, number in other.skipped.items():
+            self.skipped[what] = self.skipped.get(what, 0) + number
+        self._use_too(other)
+
+    def _use_too(self, other: Session) -> None:
+        if self.is_summed:
+            return
+        for model, used in other.models.items():
+            tokens = self.use(model)
+            tokens.add(used.fresh, used.cached, used.stored, used.written)
+        if other.cost is not None:
+            self.cost = (self.cost or 0.0) + other.cost
 
     def edit(self, call: SessionCall, *paths: JsonValue) -> None:
         """Take that the call changed those files."""

@@ -23,6 +23,7 @@ from minions_evals_mcp.interop.logs.not_taken import NOT_TAKEN
 from minions_evals_mcp.interop.parsing import ROOTS
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.sessions.sub_agents import is_of_a_session
 
 SUITE = "suite"
 MOST_NAMED = 5
@@ -54,7 +55,9 @@ def members(folder: Path) -> tuple[list[Path], list[Path]]:
 
     Links are not followed. Raises `BadInputError` where nothing there can be read.
     """
-    files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+    files = sorted(
+        file for file in folder.rglob("*") if file.is_file() and not file.is_symlink() and not is_of_a_session(file)
+    )
     known, others = list[Path](), list[Path]()
     for file in files:
         (known if _is_known(file) else others).append(file)

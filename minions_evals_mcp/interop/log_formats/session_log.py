@@ -20,6 +20,7 @@ from minions_evals_mcp.interop.logs.session_run import session_log, session_run
 from minions_evals_mcp.interop.telemetry.intake import Parts, Telemetry
 from minions_evals_mcp.sessions import claude, codex, gemini, opencode, telemetry
 from minions_evals_mcp.sessions.session import Session
+from minions_evals_mcp.sessions.sub_agents import sub_agents_of
 
 HOSTS: dict[str, tuple[Callable[[JsonValue], bool], Callable[[Iterable[Json]], Session]]] = {
     claude.NAME: (claude.is_session, claude.read),
@@ -44,11 +45,36 @@ def read_opencode(path: Path) -> Iterator[Item]:
     if not opencode_store.is_store(path):
         yield from _read(opencode.NAME, path)
         return
-    sessions = (opencode.read([export]) for export in opencode_store.exports(path))
+    sessions = _families(path)
     first = next(sessions, Session(opencode.HOST))
     yield session_log(first, opencode.NAME)
     for session in chain([first], sessions):
         yield from _kept(session, opencode.NAME, path)
+
+
+def _families(path: Path) -> Iterator[Session]:
+    """Each session of the database, with the sessions of its sub-agents in it."""
+    session: Session | None = None
+    family = set[str]()
+    for export in opencode_store.exports(path):
+        found, parent = opencode.read([export]), obj(export.get("info")).get("parentID")
+        if session is not None and isinstance(parent, str) and parent in family:
+            family.add(found.id)
+            _include(session, found, found.id)
+            continue
+        if session is not None:
+            yield session
+        session, family = found, {found.id}
+    if session is not None:
+        yield session
+
+
+def _include(session: Session, part: Session, ident: str, call_id: str = "", agent: str = "") -> None:
+    """Takes a sub-agent's session into the one that started it: by the call's id, or by the id that the call's result names."""
+    calls = session.calls.values()
+    started = next((call for call in calls if call.started_session == ident or call.id == call_id), None)
+    named = obj(started.arguments).get("subagent_type") if started else None
+    session.include(part, started, agent or (named if isinstance(named, str) and named else "sub-agent"))
 
 
 def _read(name: str, path: Path) -> Iterator[Item]:
@@ -58,6 +84,8 @@ def _read(name: str, path: Path) -> Iterator[Item]:
     for what in cut:
         session.skip(what)
     session.id = session.id or path.stem
+    for one in sub_agents_of(path) if name == claude.NAME else ():
+        _include(session, claude.read(_whole_rows(one.file, [])), one.id, one.call_id, one.kind)
     yield session_log(session, name)
     yield from _kept(session, name, path)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from minions_evals_mcp.cli.keep.log_imports import members
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import InvalidRecordError
@@ -20,6 +21,7 @@ from tests.shared.interop.makers import Json, extra, kept, read, written
 from tests.shared.interop.session_shapes import (
     SHAPES,
     WITHOUT_PROMPT,
+    Plan,
     claude_session,
     claude_stream,
     codex_rollout,
@@ -207,18 +209,20 @@ def test_ids_that_a_model_counts_from_one_again_are_other_calls_and_messages(tmp
     assert [step.result for step in run.fields.tool_calls_log or ()] == ["0", "1"]
 
 
-def test_opencodes_own_database_holds_every_session_as_its_export_does(tmp_path: Path) -> None:
-    exported = [opencode_export(plan(seed))[0] for seed in (1, 2)]
-    path = tmp_path / "opencode.db"
+def _opencode_store(path: Path, exported: list[Json], parents: dict[int, int] | None = None) -> Path:
     with closing(open_raw(path)) as db:
         db.execute("CREATE TABLE project (id)")
-        db.execute("CREATE TABLE session (id, version, directory, time_created)")
+        db.execute(
+            f"CREATE TABLE session (id, version, directory, time_created{'' if parents is None else ', parent_id'})"
+        )
         db.execute("CREATE TABLE message (id, session_id, time_created, data)")
         db.execute("CREATE TABLE part (id, message_id, session_id, data)")
         for at, one in enumerate(exported):
             info = one["info"]
             info["id"] = f"ses_{at}"
-            db.execute("INSERT INTO session VALUES (?, ?, ?, ?)", (info["id"], info["version"], info["directory"], at))
+            row: tuple[object, ...] = (info["id"], info["version"], info["directory"], at)
+            row += () if parents is None else (f"ses_{parents[at]}" if at in parents else None,)
+            db.execute(f"INSERT INTO session VALUES ({', '.join('?' * len(row))})", row)
             for place, message in enumerate(one["messages"]):
                 ident = f"msg_{at}_{place:03}"
                 held = (ident, info["id"], place, json.dumps(message["info"]))
@@ -227,12 +231,67 @@ def test_opencodes_own_database_holds_every_session_as_its_export_does(tmp_path:
                     part["messageID"] = ident
                     row = (f"prt_{place:03}_{number:03}", ident, info["id"], json.dumps(part))
                     db.execute("INSERT INTO part VALUES (?, ?, ?, ?)", row)
+    return path
+
+
+def test_opencodes_own_database_holds_every_session_as_its_export_does(tmp_path: Path) -> None:
+    exported = [opencode_export(plan(seed))[0] for seed in (1, 2)]
+    path = _opencode_store(tmp_path / "opencode.db", exported)
     form = matching(sniff(path))
     assert form is not None and form.name == "opencode"
     runs = kept(path, "opencode")[1]
     alone = [kept(written(tmp_path / f"{at}.json", one), "opencode")[1][0] for at, one in enumerate(exported)]
     assert [run.fields for run in runs] == [run.fields for run in alone]
     assert len({run.id for run in runs}) == 2
+
+
+def _nests(run: Record[AgentRun], around: Plan, nested: list[Plan], agent: str) -> None:
+    """Asserts that the run holds the session around, with the sub-agents' calls behind its first, and the use of all."""
+    steps = list(run.fields.tool_calls_log or ())
+    inner = [call.ident for one in nested for call in one.calls]
+    first, *others = (call.ident for call in around.calls)
+    assert [step.id.rpartition("/")[2] for step in steps if step.id] == [first, *inner, *others]
+    assert {step.parent_id for step in steps[1 : 1 + len(inner)]} == {first}
+    assert {step.agent for step in steps[1 : 1 + len(inner)]} == {agent}
+    assert not any(step.parent_id or step.agent for step in steps[1 + len(inner) :])
+    assert run.fields.tokens_used == sum(one.total(place) for one in (around, *nested) for place in range(3))
+    assert run.fields.outputs == {"output": around.turns[-1].answer}
+    edited = [(call.path, at) for one in nested for at, call in enumerate(one.calls, 2) if call.path]
+    assert set(edited) <= {(edit["path"], edit["step"]) for edit in extra(run).get("edits", [])}
+
+
+def test_what_a_sub_agent_of_opencode_did_is_nested_in_the_call_that_started_it(tmp_path: Path) -> None:
+    around, nested, other = plan(1), plan(5), plan(3)
+    exported = [opencode_export(one)[0] for one in (around, other, nested)]
+    tools = (part for message in exported[0]["messages"] for part in message["parts"] if part["type"] == "tool")
+    task = next(tools)
+    task["state"] = {**task["state"], "metadata": {"sessionId": "ses_2"}, "input": {"subagent_type": "general"}}
+    runs = kept(_opencode_store(tmp_path / "opencode.db", exported, {2: 0}), "opencode")[1]
+    assert [run.id for run in runs] == ["log:opencode/ses_0", "log:opencode/ses_1"]
+    _nests(runs[0], around, [nested], "general")
+
+
+@pytest.mark.parametrize("is_described", [True, False])
+def test_what_a_sub_agent_of_claude_did_is_nested_in_the_call_that_started_it(
+    tmp_path: Path, is_described: bool
+) -> None:
+    around, nested = plan(1), plan(5)
+    lines = claude_session(around)
+    started = around.calls[0].ident
+    result = next(line for line in lines if line["type"] == "user" and "tool_result" in json.dumps(line))
+    result["toolUseResult"] = {"agentId": "a7"}
+    folder = tmp_path / around.ident / "subagents"
+    folder.mkdir(parents=True)
+    written(
+        folder / "agent-a7.jsonl", [{**line, "isSidechain": True, "agentId": "a7"} for line in claude_session(nested)]
+    )
+    if is_described:
+        del result["toolUseResult"]
+        written(folder / "agent-a7.meta.json", {"toolUseId": started, "agentType": "Explore", "spawnDepth": 1})
+    path = written(tmp_path / f"{around.ident}.jsonl", lines)
+    (run,) = kept(path, "claude-code")[1]
+    _nests(run, around, [nested], "Explore" if is_described else "sub-agent")
+    assert members(tmp_path)[0] == [path]
 
 
 def test_another_database_is_no_session(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import cast
@@ -30,18 +30,36 @@ def is_store(path: Path) -> bool:
 
 
 def exports(path: Path) -> Iterator[Json]:
-    """Each session as an export, the oldest first; a session that a sub-agent had is one of its own."""
+    """Each session as an export, the oldest first. One that a sub-agent had follows its parent, which `info` names as `parentID`."""
     try:
         with translated(path), closing(open_raw(path, read_only=True)) as db:
             db.execute("BEGIN")  # one state of all tables, though opencode writes on
-            found = db.execute("SELECT id, version, directory FROM session ORDER BY time_created, id").fetchall()
-            for ident, version, directory in found:
-                info: Json = {"id": ident, "version": version, "directory": directory}
+            names = {name for _, name, *_ in db.execute("PRAGMA table_info(session)")}
+            parent_id = "parent_id" if "parent_id" in names else "NULL"  # not there in older ones
+            columns = f"id, version, directory, {parent_id}"
+            found = db.execute(f"SELECT {columns} FROM session ORDER BY time_created, id").fetchall()
+            for ident, version, directory, parent in _families(found):
+                info: Json = {"id": ident, "version": version, "directory": directory, "parentID": parent}
                 yield {"info": info, "messages": [*_messages(db, str(ident))]}
     except InvalidRecordError:
         raise
     except EvalsError:
         raise InvalidRecordError(_DAMAGED) from None
+
+
+def _families(found: Sequence[tuple[str, str, str, str | None]]) -> list[tuple[str, str, str, str | None]]:
+    """The sessions in their order, but each behind the eldest of those that it descends from."""
+    places = {ident: place for place, (ident, *_) in enumerate(found)}
+    parents = {ident: parent for ident, *_, parent in found if parent in places}
+
+    def eldest(ident: str) -> int:
+        seen = {ident}
+        while (parent := parents.get(ident)) is not None and parent not in seen:
+            seen.add(parent)
+            ident = parent
+        return places[ident]
+
+    return sorted(found, key=lambda row: (eldest(row[0]), places[row[0]]))
 
 
 def _messages(db: Db, session: str) -> Iterator[Json]:
