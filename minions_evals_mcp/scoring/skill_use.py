@@ -13,7 +13,7 @@ SKILL_TOOLS = frozenset({"skill", "skills", "use_skill", "load_skill", "activate
 """Tools by which agents take a skill up, in lower case."""
 NAMES = ("skill", "skill_name", "skillName", "name", "command")
 """Arguments of such a tool that name the skill."""
-_FILE = re.compile(r"([^\s\\/'\"=:<>|]+)[\\/]+skill\.md\b", re.IGNORECASE)
+_FILE = re.compile(r"(?<![^\s\\/'\"=:<>|])([^\s\\/'\"=:<>|]{1,255}+)[\\/]{1,4}+skill\.md\b", re.IGNORECASE)
 """The folder of a SKILL.md, whose name is the skill's."""
 
 

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from minions_evals_mcp import bounded_files
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.sessions.conversation import count, plain_text
 
 FOLDER = "subagents"
-LONGEST_ABOUT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +36,21 @@ def _found(folder: Path) -> Iterator[SubAgent]:
     for file in folder.glob("agent-*.jsonl"):
         if file.is_symlink():
             continue
-        about = file.with_name(f"{file.stem}.meta.json")
-        try:
-            said = obj(json.loads(about.read_bytes())) if _is_readable(about) else {}
-        except (OSError, ValueError, RecursionError):
-            said = {}
+        said = _said(file.with_name(f"{file.stem}.meta.json"))
         yield SubAgent(
             file.stem.removeprefix("agent-"), file, plain_text(said.get("toolUseId")), plain_text(said.get("agentType")),
             count(said.get("spawnDepth")) or 1,
         )  # fmt: skip
 
 
-def _is_readable(file: Path) -> bool:
-    return file.is_file() and not file.is_symlink() and file.stat().st_size <= LONGEST_ABOUT
+def _said(about: Path) -> Json:
+    """What the program wrote down of a sub-agent; nothing where it cannot be read."""
+    if about.is_symlink():
+        return {}
+    try:
+        return obj(json.loads(bounded_files.read_text(about)))
+    except (EvalsError, OSError, ValueError, RecursionError):
+        return {}
 
 
 def is_of_a_session(file: Path) -> bool:
