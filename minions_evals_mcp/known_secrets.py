@@ -10,7 +10,7 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -99,14 +99,19 @@ def masked(text: str) -> str:
 
 
 def masked_json(value: JsonValue) -> JsonValue:
-    """The same for every text in a JSON value, names included; a value without any is given back as it is."""
+    """The same for every text in a JSON value, names included."""
+    return with_each_text(value, masked)
+
+
+def with_each_text(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    """The JSON value with every text changed so, names included."""
     match value:
         case str():
-            return masked(value)
+            return change(value)
         case list():
-            return [masked_json(part) for part in value]
+            return [with_each_text(part, change) for part in value]
         case dict():
-            return {masked(name): masked_json(part) for name, part in value.items()}
+            return {change(name): with_each_text(part, change) for name, part in value.items()}
         case _:
             return value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -22,6 +23,12 @@ DecidedBy = Literal["rubric_threshold", "assertions", "max_score", "similarity_0
 Severity = Literal["critical", "major", "minor"]
 RegressionType = Literal["FAILED", "SCORE_DROP", "LENGTH_CHANGE"]
 Evidence = Literal["supported", "within-noise", "undecidable"]
+EVIDENCE_WORDS: Mapping[str, str] = {
+    "supported": "statistically significant",
+    "within-noise": "not significant",
+    "undecidable": "too few cases changed to test",
+}
+"""Whether a fall of the passes is more than chance, in words."""
 Direction = Literal["improving", "degrading", "stable"]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Interval = Annotated[tuple[float, float], Field(strict=False)]

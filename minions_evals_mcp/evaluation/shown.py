@@ -23,8 +23,8 @@ from minions_evals_mcp.presentation.next_steps import PythonCalls, Terminal, in_
 from minions_evals_mcp.report.diffs import diff_view
 from minions_evals_mcp.report.failed_cases import failures_table, reason_line, unscored_list
 from minions_evals_mcp.report.plain import printable, shortened
-from minions_evals_mcp.report.sentences import change_words, checks_words, passed_words
-from minions_evals_mcp.report.tables import EVIDENCE, headline
+from minions_evals_mcp.report.sentences import EVIDENCE, change_words, checks_words, passed_words
+from minions_evals_mcp.report.tables import headline
 from minions_evals_mcp.store.queries.shared_cases import Shared
 
 CHANGED: dict[Kind, str] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from minions_evals_mcp.errors import legible
 from minions_evals_mcp.frozen_types import frozen_type
 
 ZIP = b"PK\x03\x04"
+LOOKED_AT = 1 << 16
 
 
 @frozen_type
@@ -25,6 +25,8 @@ class Container:
 WORKBOOK = Container("an Excel workbook", "Save its sheet as CSV (in Excel: CSV UTF-8) and import that file.")
 DOCUMENT = Container("a Word document", "Put what it holds into a CSV or JSON file and import that.")
 ARCHIVE = Container("a ZIP archive", "Unpack it, and import the files in it.")
+IN_ZIP: dict[bytes, Container] = {b"xl/": WORKBOOK, b"word/": DOCUMENT}
+"""Names of folders that tell what a ZIP archive is; they stand in it as they are."""
 PACKED: dict[bytes, Container] = {
     b"\x1f\x8b": Container("packed with gzip", "Unpack it with `gunzip -k` and import that file."),
     b"BZh": Container("packed with bzip2", "Unpack it with `bunzip2 -k` and import that file."),
@@ -46,20 +48,10 @@ LM_EVAL = Container(
 def container(path: Path) -> Container | None:
     """What the file is, if it is one of these; None for any other file."""
     with legible(path), path.open("rb") as file:
-        head = file.read(16)
+        head = file.read(LOOKED_AT)
     if head.startswith(ZIP):
-        return _zipped(path)
+        return next((kind for folder, kind in IN_ZIP.items() if folder in head), ARCHIVE)
     return next((found for magic, found in PACKED.items() if head.startswith(magic)), None)
-
-
-def _zipped(path: Path) -> Container:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except (OSError, zipfile.BadZipFile):
-        return ARCHIVE
-    kinds = {"xl/": WORKBOOK, "word/": DOCUMENT}
-    return next((kind for start, kind in kinds.items() if any(name.startswith(start) for name in names)), ARCHIVE)
 
 
 def aggregate(document: Mapping[str, JsonValue]) -> Container | None:

@@ -54,7 +54,7 @@ class DirectCalls:
         self._most = web.connection.reply_bytes
 
     async def post(self, body: Json) -> bytes | AttemptFault:
-        """Returns what a 2xx brought, or what went wrong."""
+        """The body of a 2xx response, or the fault."""
         sent = to_json(body, inf_nan_mode="constants")
         try:
             async with self._answered(sent) as response:

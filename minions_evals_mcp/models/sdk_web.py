@@ -66,7 +66,7 @@ class Prepared:
         self._encoding = self._headers.encoding
 
     async def post(self, body: Json) -> bytes | AttemptFault:
-        """Returns what a 2xx brought, or what went wrong."""
+        """The body of a 2xx response, or the fault."""
         request = self._request(to_json(body, inf_nan_mode="constants"))
         try:
             response = await self._web.send(request)

@@ -25,12 +25,6 @@ SIGNS = {
 LOOKS = {"improved": "good", "regressed": "bad", "equivalent": "info", "inconclusive": ""}
 """The colour of a verdict: red and green are for what is statistically significant."""
 UNKNOWN = "not comparable"
-EVIDENCE_WORDS = {
-    "supported": "statistically significant",
-    "within-noise": "not significant",
-    "undecidable": "too few cases changed to test",
-}
-"""Whether a fall of the passes is more than chance."""
 UNCHANGED = "unchanged"
 """The word for two runs in which every compared case scored the same, where the verdict alone would be inconclusive."""
 

@@ -24,15 +24,10 @@ from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.next_command import next_command, next_line
 from minions_evals_mcp.report.plain import hanging, printable, shortened
 from minions_evals_mcp.report.screen import LONGEST, console, on_screen, whole
-from minions_evals_mcp.report.sentences import instead_words, passed_words, standing, trend_words, trust
+from minions_evals_mcp.report.sentences import EVIDENCE, instead_words, passed_words, standing, trend_words, trust
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.run_lines import RunLine
 
-EVIDENCE = {
-    "supported": "significant (exact McNemar test, p ≤ .05)",
-    "within-noise": "not significant (exact McNemar test)",
-    "undecidable": "too few cases changed for significance",
-}
 VERSION = 24
 """So much of a version's name stands in a list."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-
-from pydantic import JsonValue
+from collections.abc import Sequence
 
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.outputs import json_texts
 
 SKILL_TOOLS = frozenset({"skill", "skills", "use_skill", "load_skill", "activate_skill", "invoke_skill", "read_skill"})
 """Tools by which agents take a skill up, in lower case."""
@@ -33,12 +32,12 @@ def skills_in(calls: Sequence[ToolCall]) -> list[str]:
 
 
 def is_named(used: str, skill: str) -> bool:
-    """Returns whether what was used is that skill, be it named after its plugin: `plugin:skill`."""
+    """Whether the skill that was used is that one, with or without its plugin's name: `plugin:skill`."""
     return skill.casefold() in {used.casefold(), used.casefold().rpartition(":")[2]}
 
 
 def _named(call: ToolCall) -> str:
-    texts = list(_texts(call.arguments))
+    texts = list(json_texts(call.arguments))
     if call.tool.casefold() not in SKILL_TOOLS:
         return next((found[1] for text in texts if (found := _FILE.search(text))), "")
     told = next((text for key in NAMES if isinstance(text := call.arguments.get(key), str)), next(iter(texts), ""))
@@ -47,22 +46,8 @@ def _named(call: ToolCall) -> str:
 
 def _takes_up(call: ToolCall, skill: str) -> bool:
     tool = call.tool.casefold()
-    texts = [text.casefold() for text in _texts(call.arguments)]
+    texts = [text.casefold() for text in json_texts(call.arguments)]
     if tool in SKILL_TOOLS:
         return any(skill in {text.strip(), text.strip().rpartition(":")[2], text.strip().lstrip("/")} for text in texts)
     files = (found[1] for text in texts for found in _FILE.finditer(text))
     return tool.rpartition(":")[2] == skill or skill in files
-
-
-def _texts(value: JsonValue) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for inner in value.values():
-                yield from _texts(inner)
-        case list():
-            for inner in value:
-                yield from _texts(inner)
-        case _:
-            return

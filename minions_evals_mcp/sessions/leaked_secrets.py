@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.known_secrets import KEY_LOOKS
+from minions_evals_mcp.known_secrets import KEY_LOOKS, with_each_text
 
 SHORTEST = 12
 """A shorter value beside a telling name may well be a plain word."""
@@ -39,7 +39,7 @@ def without_secrets(value: JsonValue) -> JsonValue:
         secret: f"[secret {hashlib.sha256(secret.encode('utf-8', 'replace')).hexdigest()[:8]}]" for secret in found
     }
     pattern = re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
-    return _marked(value, pattern, marks)
+    return with_each_text(value, lambda text: pattern.sub(lambda match: marks[match[0]], text))
 
 
 def _secrets(text: str) -> Iterator[str]:
@@ -80,18 +80,3 @@ def _texts(value: JsonValue) -> Iterator[str]:
                 yield from _texts(part)
         case _:
             pass
-
-
-def _marked(value: JsonValue, pattern: re.Pattern[str], marks: dict[str, str]) -> JsonValue:
-    match value:
-        case str():
-            return pattern.sub(lambda match: marks[match[0]], value)
-        case list():
-            return [_marked(part, pattern, marks) for part in value]
-        case dict():
-            return {
-                pattern.sub(lambda match: marks[match[0]], name): _marked(part, pattern, marks)
-                for name, part in value.items()
-            }
-        case _:
-            return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import astuple
 from statistics import NormalDist
 
@@ -129,6 +129,24 @@ def pass_rate_interval(sums: ScoreSums, *, level: float = 0.95) -> RateInterval 
     size = min(float(total), rate * (1 - rate) / variance) if variance > 0 and 0 < rate < 1 else groups
     few = NormalDist().inv_cdf((1 + level) / 2) / t_quantile((1 + level) / 2, groups - 1)
     return RateInterval(_score_bounds(rate, max(1.0, size * few**2), level), max(1.0, size))
+
+
+def grouped_pass_rate(verdicts: Iterable[tuple[str, bool]]) -> RateInterval | None:
+    """The same of verdicts, each with the group that it belongs to."""
+    groups: dict[str, list[bool]] = {}
+    for group, passed in verdicts:
+        groups.setdefault(group, []).append(passed)
+    units = [(sum(of), len(of)) for of in groups.values()]
+    return pass_rate_interval(
+        ScoreSums(
+            units=len(units),
+            scores=sum(passed for passed, _ in units),
+            maxima=sum(size for _, size in units),
+            scores_squared=sum(passed * passed for passed, _ in units),
+            scores_by_maxima=sum(passed * size for passed, size in units),
+            maxima_squared=sum(size * size for _, size in units),
+        )
+    )
 
 
 def rate_bounds(passed: int, total: int, *, effective: float | None = None, level: float = 0.95) -> Bounds | None:

@@ -8,6 +8,7 @@ from statistics import fmean
 import pytest
 
 from minions_evals_mcp.engine.answers.readings.repeated_trials import Reliability
+from minions_evals_mcp.stats.intervals import grouped_pass_rate
 from minions_evals_mcp.stats.nested.repeated_trials import all_pass, any_passes
 
 CASES = [(4, 4), (4, 2), (4, 1), (4, 0), (3, 2)]
@@ -32,3 +33,13 @@ def test_many_trials_are_said_by_the_first_and_the_last() -> None:
     said = Reliability(trials=10, cases=7, all_pass=shares, any_passes=shares[::-1], interval=(0.0, 0.4)).sentence
     assert "pass^4 25.0 %, pass^10 10.0 %" in said
     assert "pass@10 100.0 %" in said
+
+
+def test_cases_that_belong_together_count_as_one_in_the_interval() -> None:
+    """Ten documents of twenty questions, each document all right or all wrong, are ten and not two hundred."""
+    grouped = grouped_pass_rate((f"d{n % 10}", n % 10 < 7) for n in range(200))
+    apart = grouped_pass_rate((str(n), n % 10 < 7) for n in range(200))
+    assert grouped is not None
+    assert apart is not None
+    assert grouped.effective < 11
+    assert grouped.bounds[1] - grouped.bounds[0] > 3 * (apart.bounds[1] - apart.bounds[0])

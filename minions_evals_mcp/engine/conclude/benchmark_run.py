@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.failing.failure_types import FailureType
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import BenchmarkRun, ComparedPart, EvalFailure, EvalMetric
+from minions_evals_mcp.domain.results import EVIDENCE_WORDS, BenchmarkRun, ComparedPart, EvalFailure, EvalMetric
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.conclude.canaries import canary_note, tell_canaries
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend
@@ -23,7 +23,6 @@ from minions_evals_mcp.engine.conclude.earlier_run import (
 )
 from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
 from minions_evals_mcp.engine.conclude.fall_notice import tell_fall
-from minions_evals_mcp.engine.conclude.falls import IS_SURE
 from minions_evals_mcp.engine.conclude.grouping import grouping_notes
 from minions_evals_mcp.engine.conclude.newly_failing import failure_groups_of
 from minions_evals_mcp.engine.conclude.output_origins import output_origins
@@ -216,8 +215,8 @@ def _tell_regression(
     shared = fall.shared
     sentence = (
         f"{benchmark.title}: passes dropped from {shared.previous_passed} of {shared.previous_total} to {shared.passed} of "
-        f"{shared.total} ({IS_SURE[fall.evidence]}); {shared.worse} {'case' if shared.worse == 1 else 'cases'} got worse, {shared.better}"
-        " better."
+        f"{shared.total} ({EVIDENCE_WORDS[fall.evidence]}); {shared.worse} {'case' if shared.worse == 1 else 'cases'} got worse,"
+        f" {shared.better} better."
     )
     if about.request.selection is not None:
         sentence += f" Only these cases were run: {about.request.selection}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import BenchmarkRun, Evidence, SupportedFall
+from minions_evals_mcp.domain.results import EVIDENCE_WORDS, BenchmarkRun, Evidence, SupportedFall
 from minions_evals_mcp.engine.calibration import calibration_of
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.regression import Gate, fall_gate
@@ -14,12 +14,6 @@ from minions_evals_mcp.store.queries import shared_cases
 
 ACCEPTED = "run-accepted"
 """The kind of the event by which somebody takes a run as it is: later runs are measured against it, fallen or not."""
-IS_SURE: dict[Evidence, str] = {
-    "supported": "significant",
-    "within-noise": "not significant",
-    "undecidable": "too few changed cases to test",
-}
-"""In words, whether a fall is more than chance."""
 
 
 @frozen_type
@@ -67,13 +61,13 @@ def fall_of(db: Db, run: Record[BenchmarkRun]) -> Fall | None:
 
 def still_fallen(fall: Fall) -> str:
     """Says of a run after a regression that it is no better: since when, and how far."""
-    shared = fall.shared
+    shared, below = fall.shared, f"Still below {fall.since}, the last passing run"
     if shared.fall == "scores" and shared.passed * shared.previous_total >= shared.previous_passed * shared.total:
-        return f"Still below {fall.since}, the last passing run: scores fell by {fall.score_fell:.3f} since ({IS_SURE['supported']})."
+        return f"{below}: scores fell by {fall.score_fell:.3f} since ({EVIDENCE_WORDS['supported']})."
     return (
-        f"Still below {fall.since}, the last passing run: {shared.previous_passed} of {shared.previous_total} passed then, "
-        f"{shared.passed} of {shared.total} now ({IS_SURE[fall.evidence]}); {shared.worse} {'case' if shared.worse == 1 else 'cases'}"
-        f" got worse since, {shared.better} better."
+        f"{below}: {shared.previous_passed} of {shared.previous_total} passed then, {shared.passed} of {shared.total} now"
+        f" ({EVIDENCE_WORDS[fall.evidence]}); {shared.worse} {'case' if shared.worse == 1 else 'cases'} got worse since,"
+        f" {shared.better} better."
     )
 
 

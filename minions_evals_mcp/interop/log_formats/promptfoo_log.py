@@ -62,7 +62,7 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _parted(path: Path) -> tuple[Json, Iterator[JsonValue]]:
-    """Returns what the document says beside its results, and these; one in YAML is held whole."""
+    """The rest of the document, and its results; a document in YAML is held whole."""
     if not is_yaml(path):
         head, pieces = parted(path, frozenset({RESULTS}))
         return head, (piece.value for piece in pieces)

@@ -81,11 +81,11 @@ def _read(name: str, path: Path) -> Iterator[Item]:
     """One agent-run: the whole session."""
     cut: list[str] = []
     session = HOSTS[name][1](_whole_rows(path, cut))
-    for what in cut:
-        session.skip(what)
     session.id = session.id or path.stem
     for one in sub_agents_of(path) if name == claude.NAME else ():
-        _include(session, claude.read(_whole_rows(one.file, [])), one.id, one.call_id, one.kind)
+        _include(session, claude.read(_whole_rows(one.file, cut)), one.id, one.call_id, one.kind)
+    for what in cut:
+        session.skip(what)
     yield session_log(session, name)
     yield from _kept(session, name, path)
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.operations.engine import Engine
-from minions_evals_mcp.stats.intervals import ScoreSums, pass_rate_interval
+from minions_evals_mcp.stats.intervals import grouped_pass_rate
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.pages import production as rows
@@ -209,19 +209,7 @@ def _fits(trace: JudgedTrace, only: ProductionFilter) -> bool:
 
 def _counts(traces: Sequence[JudgedTrace]) -> TraceCounts:
     judged = [trace for trace in traces if trace.passed is not None]
-    groups: dict[str, list[int]] = {}
-    for trace in judged:
-        groups.setdefault(trace.group or trace.run_id, []).append(trace.passed is True)
-    pairs = [(sum(verdicts), len(verdicts)) for verdicts in groups.values()]
-    sums = ScoreSums(
-        units=len(pairs),
-        scores=sum(passed for passed, _ in pairs),
-        maxima=sum(size for _, size in pairs),
-        scores_squared=sum(passed * passed for passed, _ in pairs),
-        scores_by_maxima=sum(passed * size for passed, size in pairs),
-        maxima_squared=sum(size * size for _, size in pairs),
-    )
-    interval = pass_rate_interval(sums)
+    interval = grouped_pass_rate((trace.group or trace.run_id, trace.passed is True) for trace in judged)
     return TraceCounts(
         judged=len(judged),
         passed=sum(trace.passed is True for trace in judged),

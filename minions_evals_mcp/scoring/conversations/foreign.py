@@ -161,7 +161,7 @@ def named_languages(text: str) -> frozenset[str]:
 
 
 def foreign_language(text: str, spoken: Collection[str], names: str = "") -> str | None:
-    """The language that the text is certainly in, where it is none of the `spoken` ones (codes, or names of scripts).
+    """The language of the text where it is clear and not one of `spoken` (language codes, or names of scripts); else None.
 
     What it quotes is not its own, and words of `names` (facts, people, things) belong to no language.
     """

@@ -1,7 +1,7 @@
 """A user who speaks as the assistant: told by what only an assistant does. Pure.
 
 It offers its service, asks for what the user alone has, reports work done for somebody, thanks for the contact, or calls itself one.
-Each is said of "you" in the languages below; what a user says of "me" and "my" is none of it.
+The patterns, by language, address "you"; a user's own "me" and "my" do not match.
 """
 
 from __future__ import annotations

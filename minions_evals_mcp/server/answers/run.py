@@ -10,6 +10,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.results import EVIDENCE_WORDS
 from minions_evals_mcp.engine.answers.run_summary import PassRateBounds, RunSummary
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.engine.licences.standing import JudgeStanding
@@ -18,7 +19,7 @@ from minions_evals_mcp.judges.user_packets import HOW_TO_PLAY, UserPacket
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.presentation.next_steps import Tools
 from minions_evals_mcp.presentation.resuming import resume_line
-from minions_evals_mcp.presentation.verdict_words import EVIDENCE_WORDS, compared_words, level_words
+from minions_evals_mcp.presentation.verdict_words import compared_words, level_words
 from minions_evals_mcp.report.sentences import addressed_words, instead_words, passed_words, trials
 from minions_evals_mcp.server.edge.compact import compact_object, once, short_part, short_run, with_short_ids
 from minions_evals_mcp.server.edge.refusals import in_tools

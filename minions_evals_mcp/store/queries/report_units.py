@@ -56,10 +56,12 @@ def passed_in(db: Db, run_id: str) -> set[tuple[str, int]]:
     return set(rows.fetchall())
 
 
-def trials_by_case(db: Db, run_id: str) -> list[tuple[int, int]]:
-    """How many trials of each case of that benchmark-run were judged, and how many passed."""
+def trials_by_case(db: Db, run_id: str) -> list[tuple[int, int, str]]:
+    """How many trials of each case of that benchmark-run were judged, how many passed, and its group; a case without one is its own."""
     rows = db.execute(
-        "SELECT count(*), sum(passed) FROM test_run WHERE benchmark_run_id = ? GROUP BY test_case_id", (run_id,)
+        "SELECT count(*), sum(passed), coalesce(min(rest ->> '$.group'), test_case_id) FROM test_run WHERE benchmark_run_id = ?"
+        " GROUP BY test_case_id",
+        (run_id,),
     )
     return rows.fetchall()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -95,6 +96,25 @@ def test_trials_of_a_case_are_one_group(at: Terminal) -> None:
     assert (
         "reliability over 20 cases: pass^1 75.0 %, pass^2 75.0 %, pass^3 75.0 %, pass^4 75.0 %, pass^5 75.0 %" in shown
     )
+
+
+def test_the_interval_of_pass_k_counts_groups(at: Terminal) -> None:
+    def shown(**group: str) -> str:
+        names = [f"{group.get('group', 'c')}{number}" for number in range(20)]
+        grouped = [{"group": f"d{number % 4}"} if group else {} for number in range(20)]
+        records = [
+            case(one, "green" if n % 4 < 2 else "red", **own)
+            for n, (one, own) in enumerate(zip(names, grouped, strict=True))
+        ]
+        ident = group.get("group", "b")
+        at.run("import", at.file("s.json", suite(*records, benchmark(ident, *names))))
+        run = at.run("run-benchmark", ident, "--target", "command:echo green", "--trials", "2", "--json").one()
+        return " ".join(at.run("runs", str(run["runId"])).out.split())
+
+    alone, together = (re.search(r"95 % for k = 2: ([\d.]+)–([\d.]+) %", shown(**of)) for of in ({}, {"group": "g"}))
+    assert alone is not None
+    assert together is not None
+    assert float(together[2]) - float(together[1]) > 1.3 * (float(alone[2]) - float(alone[1]))
 
 
 def test_inputs_that_share_a_document_are_pointed_out_where_no_group_is_set(at: Terminal) -> None:

@@ -94,7 +94,7 @@ async def test_a_task_with_the_exact_title_is_asked_for_of_the_benchmarks_owner(
     assert task.assignee_id == "anna"
     assert task.context_ref is not None
     assert (task.context_ref.type, task.context_ref.id) == ("benchmark-run", "job2")
-    assert "10 of 10 to 5 of 10 (too few changed cases to test); 5 cases got worse, 0 better." in task.description
+    assert "10 of 10 to 5 of 10 (too few cases changed to test); 5 cases got worse, 0 better." in task.description
 
 
 async def test_the_orchestrator_is_told_by_an_agent_message(engine: Engine) -> None:

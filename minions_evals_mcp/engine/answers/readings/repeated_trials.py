@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.stats.intervals import wilson
+from minions_evals_mcp.stats.intervals import grouped_pass_rate
 from minions_evals_mcp.stats.nested.repeated_trials import all_pass, any_passes
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.report_units import trials_by_case
@@ -15,7 +15,7 @@ NAMED = 4
 class Reliability(Value):
     """The shares (0 to 1) of cases of which k trials all pass, and of which at least one of k passes, for k from 1.
 
-    `cases` have all `trials` judged; the interval (95 %) is that of the last `allPass`.
+    `cases` have all `trials` judged; the interval (95 %) is that of the last `allPass`, over groups.
     """
 
     trials: int
@@ -41,9 +41,10 @@ def read_reliability(db: Db, run_id: str, trials: int) -> Reliability | None:
     """The reliability of a benchmark-run; None where its cases ran once, or none has all its trials judged."""
     if trials == 1:
         return None
-    cases = [(judged, passed) for judged, passed in trials_by_case(db, run_id) if judged >= trials]
-    bounds = wilson(sum(passed >= trials for _, passed in cases), len(cases))
-    if bounds is None:
+    whole = [one for one in trials_by_case(db, run_id) if one[0] >= trials]
+    cases = [(judged, passed) for judged, passed, _ in whole]
+    found = grouped_pass_rate((group, passed >= trials) for _, passed, group in whole)
+    if found is None:
         return None
     ks = range(1, trials + 1)
     return Reliability(
@@ -51,5 +52,5 @@ def read_reliability(db: Db, run_id: str, trials: int) -> Reliability | None:
         cases=len(cases),
         all_pass=tuple(all_pass(cases, k) or 0.0 for k in ks),
         any_passes=tuple(any_passes(cases, k) or 0.0 for k in ks),
-        interval=bounds,
+        interval=found.bounds,
     )
