@@ -29,6 +29,7 @@ from minions_evals_mcp.scoring.reserved_inputs import COMPUTED, PREFIX, SUFFIX
 ENVIRONMENT = "environment_"
 """The name that `env` has in a template while it is rendered by whoever knows the environment."""
 _OPENINGS = (("{%", "%"), ("{{", "}"), ("{#", "#"))
+NO_TEMPLATE = "text with braces that is no template goes between {% raw %} and {% endraw %}"
 OF_A_RUN = frozenset({"__evalId", "__evalStepId", "__repeatIndex"})
 NO_NAMES: frozenset[str] = frozenset()
 NO_FILTERS: OwnFilters = {}
@@ -136,7 +137,7 @@ def _compiled(template: str, own: frozenset[str] = NO_NAMES, *, prompt: bool = T
         _vet(tree, own)
     except TemplateSyntaxError as error:
         raise UnsupportedError(
-            f"line {error.lineno} of the template: {error.message}.",
+            f"line {error.lineno} of the template: {error.message} ({NO_TEMPLATE}).",
             remedy="Write it in Nunjucks.",
         ) from None
     except RecursionError:

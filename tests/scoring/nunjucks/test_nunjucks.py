@@ -110,6 +110,7 @@ def test_a_regular_expression_does_what_javascripts_does(template: str, said: st
         ("{{ s is sequence }}", "the test 'sequence'"),
         ("{% do x %}", "unknown tag 'do'"),
         ("a\n{% switch s %}{% nothing %}{% endswitch %}", "line 2 of the template"),
+        ("an odd {{Ω} text", "{% raw %}"),
         ("{% include 'x' %}", "the tag 'include'"),
         ("{{ env.HOME }}", "env outside a provider's config"),
         ("{{ s|replace(r/(?=a)/g, 'b') }}", "look-around, back-references"),
