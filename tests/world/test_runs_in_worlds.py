@@ -239,7 +239,8 @@ async def test_a_wrong_final_state_decides_before_a_model_is_asked(at: Terminal,
 
 
 def test_no_process_is_left_where_an_agent_takes_too_long(at: Terminal) -> None:
-    suite(at, {"name": "Notes", "servers": real(at, "record")}, timeoutMs=15000)
+    done: list[JsonValue] = [{"type": "effect", "value": {"tool": "slow"}}]
+    suite(at, {"name": "Notes", "servers": real(at, "record")}, timeoutMs=15000, checks=done)
     target(at, ["notes", "slow", {}], python=sys.executable)
     ended = run(at, "--yes")
     assert passed(ended) == 0, ended

@@ -107,7 +107,7 @@ class EffectCheck(CallMatcher):
     """The value of `effect`: calls and how often they happened. `times` is exactly, `never` not at all; else at least `min` (1).
 
     `before`: whenever that call happened, one of these had happened earlier. Calls that ended in an error count only with
-    `attempts`.
+    `attempts`. `outside`: the tool is one of the agent's own, which its world does not have.
     """
 
     times: Times | None = None
@@ -116,6 +116,7 @@ class EffectCheck(CallMatcher):
     never: bool = False
     before: CallMatcher | None = None
     attempts: bool = False
+    outside: bool = False
 
     @model_validator(mode="after")
     def _one_number(self) -> Self:
@@ -179,7 +180,8 @@ def effect(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Unwei
     """A call happened: {tool, server?, args?} names it, `times`, `min`, `max` or `never` say how often (default: at least once).
 
     `args` are arguments that it has, among others. `before` names a call that it must come before. A call that ended in an error
-    has no effect and does not count, unless `attempts` is true.
+    has no effect and does not count, unless `attempts` is true. In a world, a tool that it does not have is refused, unless `outside`
+    is true: the tool is one of the agent's own.
     """
     check = _read(EffectCheck, canonical(assertion.value))
     calls = [call for call in subject.tool_calls or () if check.attempts or call.error is None]
