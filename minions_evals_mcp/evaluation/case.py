@@ -19,7 +19,7 @@ from minions_evals_mcp.targets.function.messages import plain_json
 
 EXPECTED = ("expected", "expectedOutput", "expected_output")
 CHECKS = ("checks", "assertions", "assert")
-OWN = frozenset({"inputs", "id", "name", "tags", "timeout", *EXPECTED, *CHECKS})
+OWN = frozenset({"inputs", "id", "name", "tags", "group", "timeout", *EXPECTED, *CHECKS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Case:
 
     `inputs`: a mapping (keyword arguments, or one mapping, as the task takes them), or one value, which is its only
     argument. `checks` come beside those of the evaluation. `id` keeps the case's history where its inputs are edited;
-    without one the inputs are its identity. `timeout` is in seconds: a slower answer has failed.
+    without one the inputs are its identity. Cases of one conversation or document belong together: `group` names it, and
+    intervals and tests count groups. `timeout` is in seconds: a slower answer has failed.
     """
 
     inputs: object
@@ -38,6 +39,7 @@ class Case:
     tags: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     timeout: float | None = None
+    group: str | None = None
 
     def json_inputs(self) -> Json:
         """The inputs as they are kept; raises `BadInputError` for what is no JSON."""
@@ -131,6 +133,7 @@ def _of_row(fields: dict[str, Any], at: str) -> Case:
         if isinstance(checks, str | Mapping)
         else tuple(cast("tuple[Check, ...]", checks)),
         timeout=None if timeout in (None, "") else float(timeout),
+        group=None if fields.get("group") in (None, "") else str(fields["group"]),
     )
 
 

@@ -143,6 +143,7 @@ class Suite:
             assertions=() if alone else self.checks.assertions(case.checks, expected, where),
             timeout_ms=None if case.timeout is None else max(1, round(case.timeout * 1000)),
             tags=case.tags,
+            group=case.group,
         )
         return self._made(ident, fields, title, tags=case.tags)
 

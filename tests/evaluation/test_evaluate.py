@@ -391,3 +391,32 @@ def test_a_result_plans_how_many_cases_a_difference_takes(evaluated: Any) -> Non
     assert plan.units_needed > 20
     assert f"you need {plan.units_needed} cases" in plan.summary
     assert "a comparison detects a difference of" in " ".join(str(result).split())
+
+
+@pytest.mark.parametrize("as_rows", [False, True], ids=["cases", "rows"])
+def test_cases_of_one_group_count_as_one(evaluated: Any, *, as_rows: bool) -> None:
+    """24 questions on 8 documents, all of three documents worse: 9 changed cases decide, 3 changed groups do not."""
+    cases = [
+        {"question": f"{document} {number}", "group": f"document {document}"}
+        for document in range(8)
+        for number in range(3)
+    ]
+    given: Any = cases if as_rows else [Case({"question": one["question"]}, group=one["group"]) for one in cases]
+    good = evaluated(_good, given, checks=[_is_good], name="papers", version="1")
+    bad = evaluated(_bad_on_three, given, checks=[_is_good], name="papers", version="2")
+    reading = bad.compare(good).reading
+    assert (reading.cases, reading.worse) == (24, 9)
+    assert reading.verdict == "inconclusive"
+    assert reading.p_value == pytest.approx(0.25)  # 2 of 2³ flips of whole documents
+
+
+def _good(question: str) -> str:
+    return "good" if question else ""
+
+
+def _bad_on_three(question: str) -> str:
+    return "good" if int(question[0]) > 2 else "bad"
+
+
+def _is_good(output: str) -> bool:
+    return output == "good"
