@@ -109,7 +109,7 @@ Unit = Annotated[float, Field(ge=0, le=1)]
 
 Count = Annotated[int, Field(ge=0)]
 
-Amount = Annotated[float, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A number from 0, such as milliseconds or US dollars."""
 
 GREATEST = 2**53

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -209,6 +210,8 @@ def _number(members: dict[str, JsonValue], key: str) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidRecordError("must be a number", field=key)
+    if not 0 <= value < math.inf:
+        raise InvalidRecordError("must be a number from 0", field=key)
     try:
         return float(value)
     except OverflowError:

@@ -205,6 +205,13 @@ def test_one_check_that_cannot_be_carried_out_leaves_the_whole_undone() -> None:
     assert check_all([YES, latency, NO], Subject("a")) == Unchecked("latency", "the latency of the output is unknown")
 
 
+@pytest.mark.parametrize("figure", [-1.0, math.nan, math.inf])
+def test_a_figure_that_can_be_none_passes_no_limit(figure: float) -> None:
+    found = check_all([Assertion(type="cost", threshold=5)], Subject("a", cost_usd=figure))
+    assert isinstance(found, Unchecked)
+    assert f"a cost of {figure:g} USD was reported" in found.reason
+
+
 def test_evidence_reaches_every_check() -> None:
     asked = [YES, Assertion(type="regex", value="(?=a)"), Assertion(type="not-regex", value="(?=b)")]
     first, second = needs(asked, SUBJECT)
