@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.interop.span_messages import asks_for_call
 from minions_evals_mcp.interop.spans import Span
 from minions_evals_mcp.interop.telemetry.contents import lone_span, with_contents
 from minions_evals_mcp.interop.telemetry.settled import Settled
-from minions_evals_mcp.interop.trace_run import agent_run, asks_for_call, trace_prefix
+from minions_evals_mcp.interop.trace_run import agent_run, trace_prefix
 from minions_evals_mcp.sessions.telemetry import ContentEvent
 
 SETTLED_S = 1.0
