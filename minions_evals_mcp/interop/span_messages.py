@@ -19,6 +19,8 @@ OUTPUT = ("gen_ai.output.messages", "output.value", "traceloop.entity.output")
 INPUT_FLAT = ("llm.input_messages", "gen_ai.prompt")
 OUTPUT_FLAT = ("llm.output_messages", "gen_ai.completion")
 """The prefixes of messages that are written one attribute for each part, by OpenInference and by OpenLLMetry."""
+ADK_REQUEST, ADK_RESPONSE = "gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"
+"""Where Google's ADK writes the whole request and answer of a model, as JSON."""
 HIDDEN = "__REDACTED__"
 """What OpenInference writes in place of content that it is told to hide."""
 _WHO = frozenset(("role", "name", "index", "finish_reason", "type", "id"))
@@ -26,19 +28,21 @@ _CALLING = frozenset(("tool_call", "tool_calls", "tool_use", "function_call"))
 """Finish reasons of a model that asks for a call, and types of the part that is one."""
 _ANSWERING = frozenset(("tool_call_response", "tool_result", "function_call_output"))
 _PLACE = (
-    r"\.(\d+)\.(?:message\.)?(?:(role|content|tool_call_id)|contents\.(\d+)\.message_content\.text"
+    r"\.(\d+)\.(?:message\.)?(?:(role|content|tool_call_id)|contents?\.(\d+)(?:\.message_content\.text)?"
     r"|(?:tool_calls|contents)\.(\d+)\.(?:tool_call\.)?(?:function\.)?(id|name|arguments))"
 )
 
 
 def messages_in(span: Span) -> JsonValue:
     """What the span says it was given."""
-    return _messages(span, INPUT, INPUT_FLAT)
+    told = obj(span.value(ADK_REQUEST)).get("contents")
+    return told or _messages(span, INPUT, INPUT_FLAT)
 
 
 def messages_out(span: Span) -> JsonValue:
     """What the span says came of it."""
-    return _messages(span, OUTPUT, OUTPUT_FLAT)
+    told = obj(span.value(ADK_RESPONSE)).get("content")
+    return [told] if told else _messages(span, OUTPUT, OUTPUT_FLAT)
 
 
 def asks_for_call(model: Span) -> bool:
@@ -84,11 +88,12 @@ def _calls_of(message: Json) -> Iterator[tuple[str, str, JsonValue]]:
     """The id, the tool and the arguments of each call that the message asks for."""
     parts = listed_values(message.get("parts", message.get("content")))
     held = [obj(part) for part in parts if obj(part).get("type") in _CALLING]
+    held += [call for part in parts if (call := obj(obj(part).get("function_call")))]
     for call in (*held, *map(obj, listed_values(message.get("tool_calls")))):
         function = obj(call.get("function")) or call
         name, ident = function.get("name"), call.get("id")
         if isinstance(name, str) and name:
-            yield str(ident or ""), name, function.get("arguments", function.get("input"))
+            yield str(ident or ""), name, function.get("arguments", function.get("input", function.get("args")))
 
 
 def _results_of(message: Json) -> Iterator[tuple[str, JsonValue]]:
