@@ -30,6 +30,7 @@ from minions_evals_mcp.messages.send_message import FROM_TRACES, Letter, keep_un
 from minions_evals_mcp.operations import agent_work
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.sessions.telemetry import Read
+from minions_evals_mcp.sessions.unfinished import is_unfinished
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import traces_judged
@@ -176,6 +177,9 @@ class TraceIntake:
             return
         engine = self._agent.engine
         run_id = str(wire["id"])
+        if is_unfinished(wire):
+            await self._keep_unfinished(wire, run_id)
+            return
         try:
             case_id = await self._case(wire, run_id)
             payload: Json = {"agentRun": wire, **({} if case_id is None else {"testCaseId": case_id})}
@@ -190,6 +194,13 @@ class TraceIntake:
         except BadInputError as error:
             await keep_unreadable(engine, str(wire), str(error), source="otlp")
             log.warning("trace-refused", run_id=run_id, reason=str(error))
+
+    async def _keep_unfinished(self, wire: Json, run_id: str) -> None:
+        """The run as it is, for nobody judges what has no answer."""
+        engine = self._agent.engine
+        run = record_from_wire(wire, new_id=run_id, now=engine.clock())
+        await save_records(engine, [Arrival(run)])
+        log.info("trace-unfinished", run_id=run_id, hint="no final answer came: kept as running, not judged")
 
     async def _case(self, wire: Json, run_id: str) -> str | None:
         """A case of the trace's own, judged by the rubric; none where the cases that ask the same judge it."""

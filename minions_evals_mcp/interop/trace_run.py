@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj, without_n
 from minions_evals_mcp.domain.values import MAX_ID, from_millis, iso
 from minions_evals_mcp.interop.spans import ENVIRONMENT, Span
 from minions_evals_mcp.sessions.conversation import finite
+from minions_evals_mcp.sessions.unfinished import NO_FINAL_ANSWER
 
 VERSION = "minions.prompt_version_ref"
 """The one attribute of ours: under which prompt version the agent ran."""
@@ -25,6 +26,8 @@ INPUT_FLAT = ("llm.input_messages", "gen_ai.prompt")
 OUTPUT_FLAT = ("llm.output_messages", "gen_ai.completion")
 """The prefixes of messages that are written one attribute for each part, by OpenInference and by OpenLLMetry."""
 
+_CALLING = frozenset(("tool_call", "tool_calls", "tool_use", "function_call"))
+"""Finish reasons of a model that asks for a call."""
 MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 TAGS = ("tag.tags", "langfuse.trace.tags", "langsmith.span.tags", "tags")
 """Attributes that hold the tags of a trace: a list of texts, or texts with commas between them."""
@@ -32,21 +35,26 @@ TAGS = ("tag.tags", "langfuse.trace.tags", "langsmith.span.tags", "tags")
 Kind = Callable[[Span], str | None]
 
 
-def agent_run(root: Span, steps: list[Span], kind: Kind) -> Json:
-    """The record on the wire; its id is made of the span's, so that the same span is the same record."""
+def agent_run(root: Span, steps: list[Span], kind: Kind, *, is_over: bool = True) -> Json:
+    """The record on the wire; its id is made of the span's, so that the same span is the same record.
+
+    `is_over`: whether the agent's work has ended, as far as its spans say; without it there is no output.
+    """
     models = [span for span in (root, *steps) if kind(span) == "model"]
+    is_open = root.error is None and not is_over
     fields: Json = {
         "agentId": _agent(root),
         "promptVersionRef": next((ref for span in (root, *steps) if (ref := span.text(VERSION))), None),
         "triggeredAt": _moment(root.start),
-        "completedAt": _moment(root.end),
+        "completedAt": None if is_open else _moment(root.end),
         "inputs": _inputs([root, *models]),
-        "outputs": _outputs([root, *reversed(models)]),
+        "outputs": {} if is_open else _outputs([root, *reversed(models)]),
         "toolCallsLog": [*span_steps([_wire(span) for span in (root, *steps)])],
         "tokensUsed": _tokens(root, models),
         "cost": _summed(root, models, "llm.cost.total"),
-        "status": "success" if root.error is None else "failed",
+        "status": "failed" if root.error is not None else "running" if is_open else "success",
         "errorMessage": root.error,
+        "stopReason": NO_FINAL_ANSWER if is_open else None,
         "group": next((talk for span in (root, *steps) if (talk := span.text(*CONVERSATION))), None),
         "extra": _models((root, *steps)),
     }
@@ -68,6 +76,16 @@ def _tags(spans: Sequence[Span]) -> list[str]:
     named = [environment for span in spans if (environment := span.text(*ENVIRONMENT))]
     tags = [text.strip()[:MAX_ID] for text in (*texts, *named) if isinstance(text, str) and text.strip()]
     return [*dict.fromkeys(tags)]
+
+
+def asks_for_call(model: Span) -> bool:
+    """Whether what the model said last is a call, so that the agent goes on."""
+    given = _messages(model, OUTPUT, OUTPUT_FLAT)
+    last = obj(given[-1]) if isinstance(given, list) and given else {}
+    parts = [obj(part) for part in listed_values(last.get("parts", last.get("content")))]
+    named = (last.get("finish_reason"), *listed_values(model.value("gen_ai.response.finish_reasons")))
+    is_call = any(part.get("type") in ("tool_call", "tool_use") for part in parts) or bool(last.get("tool_calls"))
+    return is_call or any(reason in _CALLING for reason in named if isinstance(reason, str))
 
 
 def trace_prefix(trace_id: str) -> str:

@@ -20,6 +20,14 @@ _STORED = frozenset(
 _KEYS = ("sessionId", "leafUuid", "snapshot")
 _INTERRUPTED = "[Request interrupted by user"
 _ASIDE = "sidechain"
+_ECHOES = (
+    "<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>", "<system-reminder>",
+    "Caveat: The messages below",
+)  # fmt: skip
+_OWN_COMMANDS = ("<command-name>", "<bash-input>")
+"""How a command begins that the program carries out itself, such as /exit: the agent owes it no answer."""
+_GOES_ON = frozenset(("tool_use", "pause_turn"))
+"""Why the model stopped where it is to be asked again."""
 _EDITS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
 
 
@@ -58,6 +66,8 @@ def read(lines: Iterable[Json]) -> Session:
                 _assistant(session, line, message, own)
             case "result":
                 _result(session, line)
+            case "system" if line.get("subtype") == "init":
+                session.begin()
             case "cost-state":
                 _cost_state(session, line)
             case kind:
@@ -86,12 +96,13 @@ def _user(session: Session, line: Json, own: str) -> None:
     if text.startswith(_INTERRUPTED):
         session.interrupt()
     elif not nested and line.get("isMeta") is not True and not _is_command_echo(text):
-        session.ask(text)
+        is_prompt = line.get("isCompactSummary") is not True and not text.startswith(_OWN_COMMANDS)
+        session.ask(text, opens_turn=is_prompt)
 
 
 def _is_command_echo(text: str) -> bool:
     """Whether the program wrote this, not the user: what a slash command printed, or a reminder."""
-    return text.startswith(("<local-command-stdout>", "<system-reminder>", "Caveat: The messages below"))
+    return text.startswith(_ECHOES)
 
 
 def _finish(session: Session, block: Json, started: str) -> None:
@@ -128,6 +139,7 @@ def _assistant(session: Session, line: Json, message: Json, own: str) -> None:
     session.failure = None
     session.say(text, message=plain_text(message.get("id")))
     session.ended = plain_text(message.get("stop_reason")) or session.ended
+    session.is_turn_open = session.is_turn_open or message.get("stop_reason") in _GOES_ON
 
 
 def _nested(line: Json, own: str) -> str:
@@ -151,6 +163,7 @@ def _agent_of(session: Session, nested: str) -> str | None:
 
 
 def _result(session: Session, line: Json) -> None:
+    session.end()
     session.cost = number(line.get("total_cost_usd"))
     session.ended = plain_text(line.get("stop_reason")) or plain_text(line.get("subtype")) or session.ended
     result = line.get("result")

@@ -60,14 +60,18 @@ def _printed(session: Session, line: Json) -> None:
     match line.get("type"):
         case "thread.started":
             session.id = plain_text(line.get("thread_id"))
+            session.begin()
         case "item.started" | "item.completed":
             _printed_item(session, obj(line.get("item")), is_over=line.get("type") == "item.completed")
         case "turn.completed":
             usage = obj(line.get("usage"))
             _add(session.use(None), usage)
+            session.end()
+        case "turn.started":
+            session.begin()
         case "turn.failed" | "error":
             session.failure = _message(line) or "the turn failed"
-        case "item.updated" | "turn.started":
+        case "item.updated":
             pass
         case kind:
             session.skip(f"a line of type {kind}")
@@ -128,8 +132,11 @@ def _event(session: Session, payload: Json, model: str) -> None:
                 _add(session.use(model), total)
         case "turn_aborted":
             session.interrupt()
-        case "task_complete":
+        case "task_started" | "turn_started":
+            session.begin()
+        case "task_complete" | "turn_complete":
             session.say(plain_text(payload.get("last_agent_message")))
+            session.end()
         case "error" | "stream_error":
             session.failure = _message(payload) or "error"
         case _:

@@ -42,6 +42,7 @@ def read(lines: Iterable[Json]) -> Session:
             case "init":
                 session.seen_at(line.get("timestamp"))
                 session.use(line.get("model"))
+                session.begin()
             case None if "response" in line:
                 _whole(session, line)
             case "message" | "tool_use" | "tool_result" | "result":
@@ -67,17 +68,17 @@ def _message(session: Session, message: Json) -> None:
         case "user":
             text = _parts_text(message.get("content"))
             if not text.startswith(_AROUND):
-                session.ask(text)
+                session.ask(text, opens_turn=not text.startswith("/"))  # a command of the program itself
         case "gemini":
             used = obj(message.get("tokens"))
             if used:
                 _add(session.use(message.get("model")), used)
-            for call in objects(message.get("toolCalls")):
-                _call(session, call)
             text = _parts_text(message.get("content"))
             if text.strip():
                 session.failure = None
                 session.say(text)
+            for call in objects(message.get("toolCalls")):
+                _call(session, call)
         case "error":
             session.failure = _parts_text(message.get("content")) or "error"
         case kind:
@@ -141,6 +142,7 @@ def _finish(session: Session, line: Json) -> None:
 
 
 def _ending(session: Session, line: Json) -> None:
+    session.end()
     stats = obj(line.get("stats"))
     if line.get("status") != "success":
         session.failure = plain_text(obj(line.get("error")).get("message")) or plain_text(line.get("status")) or "error"
@@ -155,6 +157,7 @@ def _ending(session: Session, line: Json) -> None:
 def _whole(session: Session, document: Json) -> None:
     """Take the one object that `--output-format json` prints."""
     session.say(plain_text(document.get("response")))
+    session.end()
     error = obj(document.get("error"))
     if error:
         session.failure = plain_text(error.get("message")) or "error"

@@ -61,7 +61,11 @@ def _export(session: Session, document: Json) -> None:
             _part(session, part, plain_text(about.get("modelID")))
         session.seen_at(times.get("completed"))
         session.ended = plain_text(about.get("finish")) or session.ended
-        session.failure = _error(about) or None
+        if _is_aborted(about):
+            session.interrupt()
+        else:
+            session.failure = _error(about) or None
+            session.is_turn_open = session.is_turn_open or times.get("completed") is None
 
 
 def _is_asked(part: Json) -> bool:
@@ -79,8 +83,10 @@ def _part(session: Session, part: Json, model: str) -> None:
             cost = number(part.get("cost"))
             session.cost = session.cost if cost is None else (session.cost or 0.0) + cost
             session.ended = plain_text(part.get("reason")) or session.ended
+            if part.get("reason") != "tool-calls":
+                session.end()
         case "step-start":
-            pass
+            session.begin()
         case kind:
             session.skip(f"a part of type {kind}")
 
@@ -111,6 +117,11 @@ def _add(tokens: Tokens, used: Json) -> None:
     cache = obj(used.get("cache"))
     written = (count(used.get("output")) or 0) + (count(used.get("reasoning")) or 0)
     tokens.add(used.get("input"), cache.get("read"), cache.get("write"), written)
+
+
+def _is_aborted(message: Json) -> bool:
+    """Whether the user stopped the agent: no error of the agent's."""
+    return obj(message.get("error")).get("name") == "MessageAbortedError"
 
 
 def _error(holder: Json) -> str:

@@ -113,6 +113,9 @@ class Session:
     skipped: dict[str, int] = field(default_factory=dict[str, int])
     is_summed: bool = False
     """Whether tokens and cost are the program's own sum, its sub-agents' among them."""
+    is_turn_open: bool = False
+    """Whether the agent still owes an answer: something was asked, called or stopped after what it said last."""
+    _says_ends: bool = False
     _message: str = ""
     _newest: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -124,14 +127,29 @@ class Session:
             self.started = at
         self.completed = at
 
-    def ask(self, text: str) -> None:
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the file ends before the agent answered: its program still runs, or was ended."""
+        return self.is_turn_open and not self.failure
+
+    def begin(self) -> None:
+        """Take that the program says a turn begins: only its word ends one, for a text may be followed by a call."""
+        self.is_turn_open = self._says_ends = True
+
+    def end(self) -> None:
+        """Take that the program says the turn is over, be there an answer or not."""
+        self.is_turn_open = False
+
+    def ask(self, text: str, *, opens_turn: bool = True) -> None:
         """Take what the user wrote; it stands after the calls so far."""
         if text.strip():
             self.prompts.append((len(self.calls), text))
+            self.is_turn_open = self.is_turn_open or opens_turn
 
     def interrupt(self) -> None:
         """Take that the user stopped the agent here."""
         self.interruptions.append(len(self.calls))
+        self.is_turn_open = True
 
     def say(self, text: str, *, message: str = "") -> None:
         """Take what the agent answered: the last one is the session's output. Texts of one `message` are one answer."""
@@ -139,9 +157,11 @@ class Session:
             return
         self.answer = f"{self.answer}\n{text}" if message and message == self._message else text
         self._message = message
+        self.is_turn_open = self.is_turn_open and self._says_ends
 
     def call(self, call: SessionCall) -> SessionCall:
         """Take a call that begins. A call of the same id is the same one, but for one that is over: some models count from 1 again."""
+        self.is_turn_open = self.is_turn_open or not (call.parent or call.agent)
         ident = call.id or f"call-{len(self.calls) + 1}"
         before = self.called(ident)
         if before is not None and not before.is_over:

@@ -183,16 +183,22 @@ def take_event(session: Session, event: LogEvent) -> None:
     fields = event.fields
     match event.name:
         case "user_prompt":
+            session.is_turn_open = True
             session.ask(_text(fields.get("prompt")) or _text(fields.get("prompt_text")))
         case "assistant_response":
             session.say(_text(fields.get("response")) or _text(fields.get("response_text")))
+        case "tool_decision":
+            session.is_turn_open = True
         case "api_request" if event.host == "claude-code":
+            _answered(session)
             _used(session, fields, ("input_tokens", "cache_read_tokens", "cache_creation_tokens", "output_tokens"))
             cost = number(_figure(fields.get("cost_usd")))
             session.cost = session.cost if cost is None else (session.cost or 0.0) + cost
         case "sse_event" if "input_token_count" in fields:
+            _answered(session)
             _used_whole(session, fields, "cached_token_count")
         case "api_response":
+            _answered(session)
             _used_whole(session, fields, "cached_content_token_count")
             session.say(_gemini_text(fields.get("response_text")))
         case "tool_result" | "tool_call":
@@ -201,6 +207,12 @@ def take_event(session: Session, event: LogEvent) -> None:
             session.failure = _text(fields.get("error")) or "the model's API gave an error"
         case _:
             pass
+
+
+def _answered(session: Session) -> None:
+    """Take that the model answered: after the turn's last call that is its end, and an error before it was overcome."""
+    session.end()
+    session.failure = None
 
 
 def _called(session: Session, event: LogEvent) -> None:

@@ -266,7 +266,7 @@ class CommandTarget:
                 from minions_evals_mcp.targets.host_streams import read_stream  # noqa: PLC0415  only a coding agent is read by it
 
                 read = read_stream(settings.format, answer.out)
-                if answer.code and isinstance(read, Observed):
+                if answer.code and (isinstance(read, Observed) or read.unanswered):
                     read = TargetErrored(ended(answer.code))
                 seen = question.seen(read, latency_ms=latency_ms)
             case Finished(code=0):

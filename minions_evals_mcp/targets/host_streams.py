@@ -27,7 +27,7 @@ _READERS: Mapping[HostStream, Callable[[Iterable[Json]], Session]] = {
 
 
 def read_stream(form: HostStream, printed: bytes) -> Observed | TargetErrored:
-    """What the program of that format printed; the target's error where the agent failed, or said and did nothing."""
+    """What the program of that format printed; the target's error where the agent failed or gave no answer."""
     try:
         session = _READERS[form](_events(printed))
         calls = tool_calls_of([call.step() for call in session.calls.values()])
@@ -37,6 +37,8 @@ def read_stream(form: HostStream, printed: bytes) -> Observed | TargetErrored:
         return TargetErrored(masked(" ".join(session.failure.split()))[:SHOWN])
     if not session.answer and not session.calls:
         return TargetErrored("its output has no answer and no tool call in this format", unanswered=True)
+    if session.is_unfinished:
+        return TargetErrored("its output ends before the agent's final answer", unanswered=True)
     used = [*session.models.values()]
     return Observed(
         output={"output": session.answer},

@@ -28,7 +28,8 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
     """Returns what a recorded agent-run produced; one that is not complete is skipped, an outage is the target's error."""
     fields = run.fields
     if fields.status in {"running", "pending-approval"}:
-        return Skipped(f"agent-run {run.id} is {fields.status}; run again when it is complete")
+        why = f" ({fields.stop_reason})" if fields.stop_reason else ""
+        return Skipped(f"agent-run {run.id} is {fields.status}{why}; run again when it is complete")
     latency = _latency_ms(fields)
     timed_out = timeout_ms is not None and latency is not None and latency > timeout_ms
     error = (fields.error_message or "the agent-run failed") if fields.status == "failed" else None
@@ -70,6 +71,7 @@ def _is_sample(run: AgentRun) -> bool:
 
 
 def _latency_ms(run: AgentRun) -> float | None:
-    if run.triggered_at is None or run.completed_at is None:
+    """The time it took; unknown where it is said to have ended before it began."""
+    if run.triggered_at is None or run.completed_at is None or run.completed_at < run.triggered_at:
         return None
-    return max(0.0, (run.completed_at - run.triggered_at).total_seconds() * 1000)
+    return (run.completed_at - run.triggered_at).total_seconds() * 1000

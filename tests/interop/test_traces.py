@@ -163,7 +163,7 @@ def test_a_trace_of_no_agent_and_no_model_is_no_run() -> None:
 def test_a_run_is_told_once_it_has_settled_and_then_never_again() -> None:
     traces = Traces()
     traces.add(spans_of(document(*order_desk()[1:])), now=0.0)
-    assert traces.completed(now=1000.0) == []
+    assert traces.completed(now=500.0) == []
     traces.add(spans_of(document(order_desk()[0])), now=1000.0)
     assert traces.completed(now=1000.0 + SETTLED_S / 2) == []
     assert len(traces.completed(now=1000.0 + SETTLED_S)) == 1

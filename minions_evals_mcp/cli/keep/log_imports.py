@@ -64,7 +64,7 @@ def members(folder: Path) -> tuple[list[Path], list[Path]]:
     if not known:
         raise BadInputError(
             f"{folder} holds {len(files)} files, but no suite and no known format.",
-            remedy=f"Name one file to see what was detected in it. Known formats: {', '.join(BY_NAME)} (docs/reference/log-formats.md).",
+            remedy=f"Name one file to see what was detected in it. docs/reference/log-formats.md lists the {len(BY_NAME)} known formats.",
         )
     return known, others
 
@@ -106,6 +106,7 @@ def import_summary(taken: Taken, store: Path | None) -> str:
     lines = [
         f"  {taken.form.title}: {counted.samples} samples, {counted.outputs} outputs, {counted.scores.total()} imported scores"
     ]
+    lines += _unfinished(counted)
     if counted.scores:
         lines.append(f"  foreign: {named_scores}; gates ignore them until they are judged here")
     if counted.unread:
@@ -113,6 +114,14 @@ def import_summary(taken: Taken, store: Path | None) -> str:
         lines.append(f"  checks with no equivalent here: {checks}; their cases are drafts (tag unread-checks)")
     lines += [*_next_commands(taken, store), *_judging(counted), *_left_out(counted)]
     return "\n".join(lines) + "\n"
+
+
+def _unfinished(counted: Counted) -> list[str]:
+    """What is said of runs that end before the agent answered."""
+    if not counted.unfinished:
+        return []
+    how_many = "1 run has" if counted.unfinished == 1 else f"{counted.unfinished} runs have"
+    return [f"  {how_many} no final answer: kept as running, and not judged. Import again once the agent has answered"]
 
 
 def explained(file: Path, name: str | None) -> Json:
@@ -142,6 +151,7 @@ def explanation(file: Path, name: str | None) -> str:
         f"  recognized by: {printable(found(sniff(file)), 300)}",
         f"  task {printable(log.task, 60)}: {counted.samples} samples, {counted.outputs} outputs, {counted.errors} errors,"
         f" {counted.scores.total()} imported scores",
+        *_unfinished(counted),
         *_judging(counted),
         *_left_out(counted),
     ]

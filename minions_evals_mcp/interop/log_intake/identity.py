@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import FOREIGN_SCORES, AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import Record, of_type
 from minions_evals_mcp.domain.tagged_values import listed_values
+from minions_evals_mcp.engine.records.batch import is_final
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.engine.records.secret_marks import without_secrets
 from minions_evals_mcp.errors import legible
@@ -75,7 +76,11 @@ class Settling:
 
     def _settled(self, db: Db, arrival: Arrival, run: Record[AgentRun], kept: Record[AgentRun] | None) -> list[Arrival]:
         """The output, and before it its version where this is the first of it."""
-        if kept is not None and not _is_same(kept.fields, run.fields):
+        if kept is not None and not is_final(kept.fields):
+            run, kept = replace(run, created_at=kept.created_at), None  # what was under way is the same run, gone on
+        elif kept is not None and not is_final(run.fields):
+            run = kept  # a newer turn without an answer adds nothing yet to what is complete
+        elif kept is not None and not _is_same(kept.fields, run.fields):
             run = replace(run, id=_other_id(run))
             kept = records.get(db, run.id, AgentRun)
         if kept is not None:

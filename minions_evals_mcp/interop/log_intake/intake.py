@@ -24,6 +24,7 @@ from minions_evals_mcp.interop.logs.records import records, version, version_id
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample, Recorded, SkippedSample, Variant
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds, SeenIds
 from minions_evals_mcp.scoring.assertions.kinds.foreign_scorer import FOREIGN_SCORER, is_carried_out
+from minions_evals_mcp.sessions.unfinished import is_unfinished
 from minions_evals_mcp.store.connection import Db
 
 BATCH = 200
@@ -36,7 +37,7 @@ class Counted:
     """The counts of a log's reading; `trials`: so many outputs the case has that has most of one version.
 
     `checks` are what judges the samples, `beside` the keys that mean nothing here and are kept under `extra`, `errors` the
-    samples that ended in an error there.
+    samples that ended in an error there, `unfinished` the runs that end before the agent answered.
     """
 
     samples: int = 0
@@ -48,6 +49,7 @@ class Counted:
     checks: Counter[str] = field(default_factory=Counter[str])
     beside: Counter[str] = field(default_factory=Counter[str])
     errors: int = 0
+    unfinished: int = 0
     variants: dict[Variant | None, None] = field(default_factory=dict[Variant | None, None])
 
     def take(self, item: Item) -> None:
@@ -57,7 +59,8 @@ class Counted:
                 self._sample(item)
             case Recorded():
                 self.samples += 1
-                self.outputs += 1
+                self.outputs += not is_unfinished(item.wire)
+                self.unfinished += is_unfinished(item.wire)
                 if not _says_version(item.wire):
                     self.variants[None] = None
                 self.scores.update(foreign_names(item.wire))
@@ -86,6 +89,7 @@ class Counted:
         }  # fmt: skip
         return {
             "samples": self.samples, "outputs": self.outputs, "errors": self.errors,
+            **({"unfinished": self.unfinished} if self.unfinished else {}),
             **{name: {key: counted[key] for key in counted} for name, counted in counts.items()},
         }  # fmt: skip
 

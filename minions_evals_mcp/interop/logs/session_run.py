@@ -13,6 +13,7 @@ from minions_evals_mcp.models.session_cost import session_cost
 from minions_evals_mcp.sessions.conversation import finite
 from minions_evals_mcp.sessions.leaked_secrets import without_secrets
 from minions_evals_mcp.sessions.session import Session, SessionCall
+from minions_evals_mcp.sessions.unfinished import NO_FINAL_ANSWER
 
 _CORRECTION = re.compile(
     r"^\W*(?:no|nope|not (?:that|this|what|like)|wrong|stop|wait|undo|revert|instead|that(?:'s| is| was)(?: not|n't| wrong)"
@@ -33,19 +34,20 @@ def session_log(session: Session, form: str) -> EvaluationLog:
 def session_run(session: Session, form: str) -> Json:
     """The agent-run on the wire: the first thing asked, the last thing answered, every call, tokens and cost; no secret."""
     first = session.prompts[0][1] if session.prompts else None
+    is_unfinished = session.is_unfinished
     fields: Json = {
         "agentId": session.host,
         "triggeredAt": moment(session.started),
-        "completedAt": moment(session.completed),
+        "completedAt": None if is_unfinished else moment(session.completed),
         "inputs": {} if first is None else {"input": first},
-        "outputs": {"output": session.answer} if session.answer else {},
+        "outputs": {"output": session.answer} if session.answer and not is_unfinished else {},
         "toolCallsLog": [_step(call) for call in session.calls.values()],
         "tokensUsed": sum(tokens.total for tokens in session.models.values()) or None,
         "cost": session_cost(session),
-        "status": "failed" if session.failure else "success",
+        "status": "failed" if session.failure else "running" if is_unfinished else "success",
         "errorMessage": session.failure,
         "group": session.talk or None,
-        "stopReason": session.ended or (None if session.answer or session.failure else "no answer"),
+        "stopReason": NO_FINAL_ANSWER if is_unfinished else _stop_reason(session),
         "extra": finite(_beside(session, form)),
     }
     return {
@@ -53,6 +55,10 @@ def session_run(session: Session, form: str) -> Json:
         "type": "agent-run",
         "fields": without_secrets({key: value for key, value in fields.items() if value is not None}),
     }
+
+
+def _stop_reason(session: Session) -> str | None:
+    return session.ended or (None if session.answer or session.failure else "no answer")
 
 
 def _step(call: SessionCall) -> Json:
@@ -72,6 +78,7 @@ def _beside(session: Session, form: str) -> Json:
             "format": form, "session": session.id, "version": session.version or None, "folder": session.folder or None,
         },
         "userTurns": later,
+        "saidSoFar": [session.answer] if session.answer and session.is_unfinished else [],
         "interruptedAfterSteps": [*session.interruptions],
         "edits": [{"tool": edit.tool, "path": edit.path, "step": edit.step} for edit in session.edits],
         "usage": {

@@ -18,6 +18,7 @@ CLAUDE, GEMINI = "claude-code", "gemini-cli"
 INTERACTION = "claude_code.interaction"
 _CLAUDE_TOOL, _CLAUDE_RUN, _CLAUDE_MODEL = (f"claude_code.{name}" for name in ("tool", "tool.execution", "llm_request"))
 _GEMINI_TOOL, _GEMINI_MODEL = "tool_call", "llm_call"
+_MODELS, _TOOLS = (_CLAUDE_MODEL, _GEMINI_MODEL), (_CLAUDE_TOOL, _CLAUDE_RUN, _GEMINI_TOOL)
 MILLI = 1_000_000
 
 
@@ -54,21 +55,29 @@ def root_of(span: Span, by_id: dict[str, Span]) -> str:
 def fill(session: Session, spans: Iterable[Span]) -> None:
     """Add to the turn what its spans say and its events do not."""
     ordered = sorted(spans, key=lambda span: (span.start, span.end, span.id))
+    may_be_open = session.is_turn_open or (session.started is None and bool(ordered))
     if session.started is None and ordered:
         session.seen_at(ordered[0].start // MILLI)
         session.seen_at(max(span.end for span in ordered) // MILLI)
     if not session.prompts:
         session.ask(next((text for span in ordered if (text := _asked(span))), ""))
     _fill_calls(session, ordered)
-    models = [span for span in ordered if span.name in (_CLAUDE_MODEL, _GEMINI_MODEL)]
+    models = [span for span in ordered if span.name in _MODELS]
     _fill_tokens(session, models)
     if not session.answer:
         session.say(next((text for span in reversed(models) if (text := _answered(span))), ""))
     if not session.ended and models:
         session.ended = models[-1].text("stop_reason")
     roots = [span for span in ordered if span.name == INTERACTION]
+    session.is_turn_open = may_be_open and not roots and not _ends_with_model(ordered)
     if session.failure is None:
         session.failure = next((span.error for span in roots if span.error), None)
+
+
+def _ends_with_model(ordered: list[Span]) -> bool:
+    """Whether the model answered after the last call, and asked for no other."""
+    last = max((span for span in ordered if span.name in (*_MODELS, *_TOOLS)), key=lambda span: span.end, default=None)
+    return last is not None and last.name in _MODELS and last.text("stop_reason") != "tool_use"
 
 
 def _asked(span: Span) -> str:

@@ -18,6 +18,8 @@ from minions_evals_mcp.sessions.telemetry import FORM, PROVIDERS, TAKEN, LogEven
 
 QUIET_S = 30.0
 """No event says that a session is over: its last turn is once nothing came for so long."""
+UNANSWERED_S = 1800.0
+"""A turn whose last word is a question or a call waits so long for an answer: a tool or a person may take that time."""
 JOINED_S = 10.0
 """Spans and log events come by exporters of their own: so long a turn that is over waits for what the other one brings."""
 LOOKED_S = 1.0
@@ -61,6 +63,12 @@ class _Turn:
     def ended(self) -> bool:
         """Whether a span says that the turn is over."""
         return any(span.name == INTERACTION for span in self.spans)
+
+    def patience_s(self, *, is_last: bool) -> float:
+        """How long more of it may come."""
+        if self.ended or not is_last:
+            return JOINED_S
+        return UNANSWERED_S if self.session().is_unfinished else QUIET_S
 
     def take(self, part: _Part) -> None:
         """Add a part."""
@@ -122,8 +130,8 @@ class HostTurns:
             left: list[_Part] = []
             turns = self._turns(talk, parts)
             for place, turn in enumerate(turns):
-                patience = JOINED_S if turn.ended or place < len(turns) - 1 else QUIET_S
-                if at_once or now - max(part.seen_at for part in turn.parts) >= patience:
+                is_last = place == len(turns) - 1
+                if at_once or now - max(part.seen_at for part in turn.parts) >= turn.patience_s(is_last=is_last):
                     over += self._close(talk, turn)
                 else:
                     left += turn.parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from minions_evals_mcp.domain.definitions import Json
@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.interop.spans import Span
 from minions_evals_mcp.interop.telemetry.contents import lone_span, with_contents
 from minions_evals_mcp.interop.telemetry.settled import Settled
-from minions_evals_mcp.interop.trace_run import agent_run, trace_prefix
+from minions_evals_mcp.interop.trace_run import agent_run, asks_for_call, trace_prefix
 from minions_evals_mcp.sessions.telemetry import ContentEvent
 
 SETTLED_S = 1.0
@@ -20,8 +20,10 @@ ORPHANED_S = 60.0
 JOINED_S = 10.0
 """Log events come by an exporter of their own: so long a trace whose spans leave its content out waits for them."""
 HOPELESS_S = 600.0
-"""A trace in which no agent, model or tool was at work is dropped after so long."""
+"""So long a trace is waited for of which no first span has come. Then its models and tools are a run; without any it is dropped."""
 MOST_OPEN = 10_000
+MISSING = "trace"
+"""The name of a span that has not come."""
 
 KINDS = {
     "invoke_agent": "agent",
@@ -101,21 +103,28 @@ class Traces:
         for trace_id, trace in list(self._open.items()):
             if trace.hopeless and not at_once and not trace.contents:
                 if now - trace.seen_at >= HOPELESS_S:
-                    over.append(self._close(trace_id))
+                    over += self._settle(trace_id, trace, HOPELESS_S, at_once=True) or [self._close(trace_id)]
             elif trace.seen_at <= before:
                 over += self._settle(trace_id, trace, now - trace.seen_at, at_once=at_once)
         return over
 
     def _settle(self, trace_id: str, trace: _Open, waited_s: float, *, at_once: bool) -> list[Settled]:
         spans = trace.whole()
-        roots, steps = _runs(spans, whole=at_once)
+        missing = _missing_parents(spans) if at_once else {}
+        roots, steps = _runs(spans | missing, whole=at_once)
+        roots = [root for root in roots if root.id not in missing or any(map(kind_of, steps[root.id]))]
         trace.hopeless = not roots
         if not roots:
             run = _alone(trace_id, trace) if at_once or waited_s >= ORPHANED_S else None
             return [] if run is None else [self._close(trace_id, run, unless=trace_prefix(trace_id))]
-        runs = [agent_run(root, steps[root.id], kind_of) for root in roots]
-        patience = max(_patience(spans, roots), SETTLED_S if all(map(_is_told, runs)) else JOINED_S)
-        if not at_once and waited_s < patience:
+        runs = [
+            agent_run(
+                root, steps[root.id], kind_of, is_over=_is_over(root, steps[root.id], has_come=root.id not in missing)
+            )
+            for root in roots
+        ]
+        told_s = SETTLED_S if all(map(_is_told, runs)) else JOINED_S
+        if not at_once and waited_s < max(_patience(spans, roots), told_s):
             return []
         first, *others = runs
         return [self._close(trace_id, first), *map(Settled, others)]
@@ -148,8 +157,36 @@ def _alone(trace_id: str, trace: _Open) -> Json | None:
     models = sorted((span for span in lone if span is not None), key=lambda span: (span.start, span.id))
     if not models:
         return None
-    root = Span(trace_id, models[-1].id, None, "trace", models[0].start, models[-1].end, None, None, {})
+    root = Span(trace_id, models[-1].id, None, MISSING, models[0].start, models[-1].end, None, None, {})
     return agent_run(root, models, kind_of)
+
+
+def _is_over(root: Span, steps: Sequence[Span], *, has_come: bool) -> bool:
+    """Whether the agent's work has ended. Where its span has not come, because it was killed or its span went elsewhere, the
+    last of its steps tells: a model's answer that asks for no call ends it."""
+    if has_come:
+        return root.end > 0 or root.start <= 0
+    known = [span for span in steps if kind_of(span) is not None]
+    last = max(known, key=lambda span: (span.end, span.start), default=None)
+    return last is not None and kind_of(last) == "model" and not asks_for_call(last)
+
+
+def _missing_parents(spans: dict[str, Span]) -> dict[str, Span]:
+    """A span without an end for each parent that has not come, where no agent's has; none of a model's lone answer, which is whole."""
+    kinds = {ident: kind_of(span) for ident, span in spans.items()}
+    if "agent" in kinds.values():
+        return {}
+    children: dict[str, list[Span]] = {}
+    for span in spans.values():
+        if span.parent_id is not None and span.parent_id not in spans:
+            children.setdefault(span.parent_id, []).append(span)
+    return {
+        parent: Span(
+            below[0].trace_id, parent, None, MISSING, min(span.start for span in below), 0, below[0].service, None, {}
+        )
+        for parent, below in children.items()
+        if len(below) > 1 or kinds[below[0].id] != "model" or asks_for_call(below[0])
+    }
 
 
 def _runs(spans: dict[str, Span], *, whole: bool) -> tuple[list[Span], dict[str, list[Span]]]:

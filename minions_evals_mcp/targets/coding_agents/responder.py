@@ -69,7 +69,7 @@ class CodingAgent:
         self, answer: Finished, question: TargetQuestion, latency_ms: float, beside_it: str
     ) -> Observed | TargetErrored:
         read = read_stream(self.format, answer.out)
-        if answer.code and isinstance(read, Observed):
+        if answer.code and (isinstance(read, Observed) or read.unanswered):
             read = TargetErrored(ended(answer.code))
         seen = question.seen(read, latency_ms=latency_ms)
         if isinstance(seen, TargetErrored):
