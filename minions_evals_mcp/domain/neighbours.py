@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.domain.definitions import EMPTY, Fields, Json, Texts
 from minions_evals_mcp.domain.step_shapes import REMEDY, SHAPE, steps_of
-from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value
+from minions_evals_mcp.domain.values import Amount, Count, Id, Text, Timestamp, Unit, Value
 from minions_evals_mcp.errors import InvalidRecordError
 
 
@@ -86,7 +86,7 @@ class AgentRun(Fields):
     outputs: Json = EMPTY
     tool_calls_log: ToolLog | None = None
     tokens_used: Count | None = None
-    cost: Annotated[float, Field(ge=0)] | None = None
+    cost: Amount | None = None
     status: Literal["running", "success", "failed", "pending-approval"] = "success"
     error_message: str | None = None
     stop_reason: Annotated[str | None, Field(exclude_if=_is_absent)] = None

@@ -192,6 +192,11 @@ class Fault(Value):
         return self
 
     @property
+    def written(self) -> str:
+        """As a request writes it."""
+        return f"{self.kind}:{self.tool}@{self.probability if self.nth is None else self.nth}"
+
+    @property
     def delay_ms(self) -> float:
         """How long the answer takes longer."""
         usual = {"slow": 2_000.0, "timeout": 30_000.0}.get(self.kind, 0.0)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.answers.gates import limit_words, open_regression_
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff, RunTotals
 from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.presentation.next_steps import PythonCalls, Terminal, in_terms
-from minions_evals_mcp.report.diffs import diff_view
+from minions_evals_mcp.report.diffs import diff_verdict, diff_view
 from minions_evals_mcp.report.failed_cases import failures_table, reason_line, unscored_list
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.sentences import EVIDENCE, change_words, checks_words, passed_words
@@ -47,7 +47,7 @@ VERDICTS = {True: "passed", False: "failed", None: "no verdict"}
 
 
 def text_of(result: Figures) -> str:
-    """The figures, what failed, the verdict against the run before, what changed, and the next command."""
+    """The verdict against the run before, the next command, the figures, what changed, and what failed."""
     console = _console()
     return _printed(console, _parts(result, console.width))
 
@@ -72,8 +72,14 @@ def _printed(console: Console, parts: Iterable[RenderableType]) -> str:
 
 def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     summary = result.summary
-    no_figures = summary.benchmark_run is None
-    yield Text(f"{result.name}  {_judged(result)}") if no_figures else headline(summary, width)
+    yield Text(verdict_line(result), style="bold")
+    yield f"Next: {next_command(result)}"
+    if summary.benchmark_run is None:
+        yield Text(f"{result.name}  {_judged(result)}")
+    else:
+        yield Group(*headline(summary, width, verdict=False))
+    for line in change_lines(result):
+        yield Text(line)
     if len(result.check_means) > 1:
         yield checks_table(result)
     if summary.failures:
@@ -82,9 +88,11 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
         yield unscored_list(summary, width)
     if result.problem and not summary.unscored:
         yield Text(printable(result.problem, 400))
-    yield Text(verdict_line(result))
-    for line in change_lines(result):
-        yield Text(line)
+    yield from _closing(result)
+
+
+def _closing(result: Figures) -> Iterator[RenderableType]:
+    """What the gates need, who judges, and where the run is saved."""
     if (limit := result.limit) is not None and limit.gate == "undecided":
         yield in_terms(limit_words(limit, result.name, "pass rate"), PythonCalls(_store(result)))
     if result.asked.fail_on_regression and result.gate != "held":
@@ -93,7 +101,6 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
         yield Text(NO_JUDGE)
     if result.asked.is_default_store:
         yield _store_line(result)
-    yield f"Next: {next_command(result)}"
 
 
 def _gate_line(result: Figures) -> str:
@@ -315,7 +322,7 @@ def diff_html(diff: RunDiff) -> str:
     words = "".join(f"<p>{escape(line)}</p>" for line in (EVIDENCE[diff.evidence], checks_words(diff)) if line)
     more = f"<p>and {diff.more} more</p>" if diff.more else ""
     changes = _table(("case", "change", "output"), rows) if rows else "<p>no case changed</p>"
-    return f"<div><p><b>{escape(diff.title)}</b></p>{figures}{words}{changes}{more}</div>"
+    return f"<div><p><b>{escape(diff_verdict(diff))}</b></p>{figures}{words}{changes}{more}</div>"
 
 
 def _totals_row(name: str, totals: RunTotals) -> tuple[str, ...]:

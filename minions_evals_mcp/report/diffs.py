@@ -11,7 +11,7 @@ from rich.text import Text
 from minions_evals_mcp.domain.results import DiffPart
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, RunDiff, RunTotals
-from minions_evals_mcp.presentation.verdict_words import pair_words
+from minions_evals_mcp.presentation.verdict_words import compared_words
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console, whole
@@ -32,7 +32,7 @@ SHORTEST, LONGEST_TITLE = 20, 70
 
 
 def show_diff(diff: RunDiff) -> None:
-    """The figures, then each change with what it did to the output."""
+    """The verdict and the figures, then each change with what it did to the output."""
     out = console()
     out.print(diff_view(diff, out), crop=False)
 
@@ -58,9 +58,15 @@ def show_written(
         out.print(Text(f"{sentence} All side by side: {together}, or {report} {benchmark} -o matrix.html."))
 
 
+def diff_verdict(diff: RunDiff) -> str:
+    """The sentence that begins a comparison of two runs, without a full stop."""
+    return f"{printable(diff.title, 200)} {compared_words(diff.reading).removeprefix('it ')}"
+
+
 def diff_view(diff: RunDiff, out: Console) -> Group:
     """Returns what `show_diff` prints there."""
-    lines = [Text(printable(diff.title, 200), style="bold"), *_figures(diff, out)]
+    verdict = Text(diff_verdict(diff), style="bold")
+    lines = [*verdict.wrap(out, out.width), *_figures(diff, out)]
     for change in diff.changes:
         lines.extend(_change(change, out))
     if diff.more:
@@ -78,7 +84,6 @@ def _figures(diff: RunDiff, out: Console) -> Iterator[Text]:
     counted = ", ".join(
         f"{diff.counts[kind]} {KIND_WORDS[kind]}" for kind in KINDS if kind in diff.counts and kind not in APART
     )
-    yield from _indented(Text(pair_words(diff.reading), style="bold"), 2, out)
     yield from _indented(Text(counted or "nothing to compare"), 2, out)
     apart = ", ".join(f"{diff.counts[kind]} {KIND_WORDS[kind]}" for kind in APART if kind in diff.counts)
     if apart:

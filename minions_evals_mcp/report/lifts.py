@@ -33,16 +33,16 @@ CONFIGURATIONS: Mapping[ArmName, str] = {"with": "with_skill", "without": "witho
 
 
 def show_lift(result: LiftResult, *, store: Path | None = None) -> None:
-    """The lift on stdout: the verdict, then what moved, what it costs and whether it is taken up."""
+    """The lift on stdout: the verdict, the next command, then what moved, what it costs and whether it is taken up."""
     out = console()
     verdict = (result.verdict or "no verdict").upper()
     said = f"{verdict}  {printable(result.in_words, 500)}"
     out.print(Text(on_screen(said, out), style=STYLE.get(verdict.lower(), "bold")), soft_wrap=True)
+    out.print(Text(next_line(_next(result), store)), soft_wrap=True)
     for line in _notes(result)[1:]:
         out.print(Text(on_screen(f"  {line}", out)), soft_wrap=True)
     if result.comparison is not None:
         _show_changes(result.comparison)
-    out.print(Text(next_line(_next(result), store), style="dim"), soft_wrap=True)
 
 
 def _next(result: LiftResult) -> str:

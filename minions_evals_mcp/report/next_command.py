@@ -12,7 +12,7 @@ NEXT = "Next: minions-evals "
 
 
 def next_line(command: str, store: Path | None) -> str:
-    """The line that ends an answer; a store that the last command line named is named in it, too."""
+    """The line behind the verdict; a store that the last command line named is named in it, too."""
     return f"{NEXT}{command}" if store is None else f"{NEXT}{command} --db {shlex.quote(str(store))}"
 
 

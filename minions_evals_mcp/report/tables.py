@@ -24,7 +24,17 @@ from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.next_command import next_command, next_line
 from minions_evals_mcp.report.plain import hanging, printable, shortened
 from minions_evals_mcp.report.screen import LONGEST, console, on_screen, whole
-from minions_evals_mcp.report.sentences import EVIDENCE, instead_words, passed_words, standing, trend_words, trust
+from minions_evals_mcp.report.sentences import (
+    EVIDENCE,
+    instead_words,
+    passed_words,
+    run_look,
+    run_sign,
+    run_verdict,
+    standing,
+    trend_words,
+    trust,
+)
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.run_lines import RunLine
 
@@ -33,9 +43,13 @@ VERSION = 24
 
 
 def show_run(summary: RunSummary, *, store: Path | None = None, place: str = "") -> None:
-    """A run: the figures first, then what changed, then what failed, then what waits; `place` says where it is kept."""
+    """A run: the verdict, the next command, then what changed, what failed and what waits; `place` says where it is kept."""
     out = console()
-    out.print(headline(summary, out.width, store), crop=False)
+    verdict, *figures = headline(summary, out.width, store)
+    out.print(Group(verdict), crop=False)  # in a group it keeps its own rule of wrapping
+    for line in _following(summary, store):
+        out.print(Text(on_screen(line, out)), soft_wrap=True)
+    out.print(Group(*figures), crop=False)
     if summary.regression is not None:
         out.print(regression_panel(summary.regression, out.width), crop=False)
     elif summary.fall is not None:
@@ -96,12 +110,20 @@ def _state(job: Job) -> str:
     return "killed" if job.state == "running" and job.reason else job.state
 
 
-def headline(summary: RunSummary, width: int, store: Path | None = None) -> Group:
-    """Returns what the run came to, in one or two lines."""
+def _following(summary: RunSummary, store: Path | None) -> list[str]:
+    """The command that follows: where the run stopped, what resumes it."""
+    if summary.state == "stopped":
+        return [f"Next: the same command with --key {printable(summary.key, 200)}. Progress is saved."]
+    command = next_command(summary)
+    return [next_line(command, store)] if command else []
+
+
+def headline(summary: RunSummary, width: int, store: Path | None = None, *, verdict: bool = True) -> list[Text]:
+    """What the run came to in one line, then its figures; without `verdict` the caller has printed one."""
     lines: list[Text] = []
     fields = summary.benchmark_run
     if fields is not None:
-        lines.append(_score_line(summary, fields, bar=24 if width >= 90 else 12))
+        lines.append(_score_line(summary, fields, width, verdict=verdict))
         lines.append(_interval_line(fields, summary, width))
     elif summary.test_runs:
         lines.extend(line for run in summary.test_runs for line in _case_lines(run, width))
@@ -109,21 +131,35 @@ def headline(summary: RunSummary, width: int, store: Path | None = None) -> Grou
         lines.append(Text(f"{summary.subject_id} {standing(summary)}"))
         if summary.reason and summary.state != "awaiting-judgments":  # said already
             lines.append(Text(f"  {printable(in_store(summary.reason, store), 300)}", style="dim"))
-    return Group(*lines)
+    return lines
 
 
-def _score_line(summary: RunSummary, fields: Json, *, bar: int) -> Text:
+BARS = (24, 12, 6)
+"""The widths of the bar behind a verdict: the widest that fits is drawn."""
+ROOMY = 90
+"""The columns of a terminal that has room for the widest."""
+UNJUDGED = "has run"
+
+
+def _score_line(summary: RunSummary, fields: Json, width: int, *, verdict: bool) -> Text:
     passed, total = _int(fields["passedCount"]), _int(fields["totalCount"])
-    share = passed / total
-    full = round(share * bar)
-    good = fields.get("passed") is not False
+    look = run_look(summary)
+    style = {"bad": "red", "warn": "yellow"}.get(look, "green")
+    said = run_verdict(summary) if verdict else UNJUDGED
     text = whole("")
-    text.append(f"{named(summary.names, summary.subject_id)}  ", style="bold")
-    text.append("█" * full + "░" * (bar - full), style="green" if good else "red")
-    text.append(f"  {passed_words(summary, fields)}", style="bold")
+    if verdict and look:
+        text.append(f"{run_sign(summary)} ", style=f"bold {style}")
+    text.append(named(summary.names, summary.subject_id) + ("  " if said == UNJUDGED else f" {said}  "), style="bold")
+    figures = whole(passed_words(summary, fields), style="bold")
     if fields.get("selection"):
-        text.append(" (chosen cases only)", style="yellow")
-    text.append(f"  score {_float(fields['overallScore']):.3f}")
+        figures.append(" (chosen cases only)", style="yellow")
+    figures.append(f"  score {_float(fields['overallScore']):.3f}", style="not bold")
+    bars = BARS if width >= ROOMY else BARS[1:]
+    bar = next((bar for bar in bars if text.cell_len + bar + 2 + figures.cell_len <= width), 0)
+    full = round(passed / total * bar)
+    if bar:
+        text.append("█" * full + "░" * (bar - full) + "  ", style=style)
+    text.append_text(figures)
     if summary.outputs:
         text.append(f"  {printable(summary.outputs, 160)}", style="dim")
     return text
@@ -197,7 +233,7 @@ def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None
     out.print()
     for title, summary in zip(("1  The original prompt", "2  After a careless edit"), summaries, strict=True):
         out.print(Text(title, style="bold cyan"))
-        out.print(headline(summary, out.width), crop=False)
+        out.print(Group(*headline(summary, out.width)), crop=False)
         out.print()
     last = summaries[-1]
     if last.regression is not None:
@@ -242,10 +278,6 @@ def _closing(summary: RunSummary, store: Path | None, place: str) -> list[str]:
         )
     lines.extend(_workers(summary))
     lines.append(f"run {summary.run_id}{place}")
-    if summary.state == "stopped":
-        lines.append(f"progress is saved: resume with --key {printable(summary.key, 200)}")
-    if command := next_command(summary):
-        lines.append(next_line(command, store))
     return lines
 
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES, TALK_CAUSE, FailureType
+from minions_evals_mcp.domain.failing.failure_types import ACT_CAUSE, FAILURE_TYPES, TALK_CAUSE, FailureType
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 
@@ -240,4 +240,6 @@ def suggestion(root_cause: str, failure_type: FailureType) -> str:
         return "Raise the limit on output tokens, or ask for a shorter answer."
     if OWN_CHECK.search(_plain(failure_type, root_cause)):
         return "Compare the costliest case with what that check asks. One of them is wrong."
+    if ACT_CAUSE in root_cause:
+        return "Look at the calls of the costliest case. Tell the agent what to change, how often, and in which order."
     return FAILURE_TYPES[failure_type].advice

@@ -73,6 +73,7 @@ def _is_sample(run: AgentRun) -> bool:
 
 
 def _latency_ms(run: AgentRun) -> float | None:
-    if run.triggered_at is None or run.completed_at is None:
+    """The time it took; unknown where it is said to have ended before it began."""
+    if run.triggered_at is None or run.completed_at is None or run.completed_at < run.triggered_at:
         return None
-    return max(0.0, (run.completed_at - run.triggered_at).total_seconds() * 1000)
+    return (run.completed_at - run.triggered_at).total_seconds() * 1000

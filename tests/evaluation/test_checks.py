@@ -96,7 +96,7 @@ def named(output: str, case: Case) -> Verdict:
 
 def test_a_failed_function_is_named_with_its_reason_before_what_was_expected(evaluated: Any) -> None:
     result = evaluated(worse, CASES, checks=[named, short], name="own")
-    assert "failed check named: no capital is named\n   Got “no idea”\n" in str(result)
+    assert "failed check named: no capital is named\n   Got “no idea”" in str(result)
     assert ">failed check named: no capital is named<" in result._repr_html_()
 
 

@@ -6,7 +6,7 @@ import io
 
 import pytest
 from pydantic import JsonValue
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary, UnscoredLine
 from minions_evals_mcp.report.failed_cases import failures_table, unscored_list
@@ -112,7 +112,7 @@ def test_text_under_test_is_never_markup_nor_control() -> None:
     run = summary(state="failed", reason=NASTY)
     parts: tuple[RenderableType, ...] = (
         failures_table(summary(line), 200), unscored_list(summary(unscored=[unscored]), 80), regression_panel(regression, 200),  # pyright: ignore[reportArgumentType]  JSON
-        headline(run, 200),
+        Group(*headline(run, 200)),
     )  # fmt: skip
     for part in parts:
         said = "\n".join(drawn(part, 200))
@@ -155,7 +155,7 @@ def test_ids_are_never_broken_however_narrow_the_terminal() -> None:
     run = {"passed": True, "testCaseId": ident, "totalScore": 1.0, "maxPossibleScore": 1.0}
     judged = {"criterionId": f"{ident}/tone", "score": 1.0, "judgedBy": "rules", "rationale": "because " * 20}
     waiting = summary(unscored=[unscored], test_runs=[{**run, "judgments": [judged]}])
-    for part in (regression_panel(regression, 60), unscored_list(waiting, 60), headline(waiting, 60)):
+    for part in (regression_panel(regression, 60), unscored_list(waiting, 60), Group(*headline(waiting, 60))):
         lines = drawn(part, 60)
         assert any(ident in line for line in lines)
         assert all(len(line.rstrip()) <= 60 or ident in line for line in lines)

@@ -17,7 +17,7 @@ from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Db, open_raw, sqlite
 from minions_evals_mcp.store.discovery.trace_readings import keep_reading, readings_of
-from minions_evals_mcp.store.erasure.forgetting import ErasedKind, ErasureScope, forget
+from minions_evals_mcp.store.erasure.forgetting import ErasedKind, ErasureScope, count_erasable, forget
 from minions_evals_mcp.store.rows import TABLES, record_of, select
 from tests.shared.store.file_bytes import bytes_of
 
@@ -147,7 +147,11 @@ def test_a_canary_in_every_text_of_every_row_leaves_no_byte(small_store: Path, t
         }
         figures = db.execute("SELECT id, passed, total_score FROM test_run ORDER BY seq").fetchall()
     assert bytes_of(small_store).count(b"Zqxcanary") > 50
+    as_it_was = bytes_of(small_store)
+    counted = count_erasable(small_store, ErasureScope(told), at=NOW)
+    assert bytes_of(small_store) == as_it_was
     erased = forget(small_store, ErasureScope(told), at=NOW, by="ada")
+    assert erased == counted
     assert sum(erased.rows.values()) > 20
     assert b"zqxcanary" not in bytes_of(small_store).lower()
     with closing(open_raw(small_store)) as db:

@@ -82,8 +82,8 @@ def shop(**more: JsonValue) -> Json:
     [
         ("world.call('refund', id='A1', amount=40.5); world.call('remove', path='notes/a.md')", ""),
         ("world.call('refund', id='A1', amount=400); world.call('remove', path='notes/a.md')",
-         "SELECT sum(amount) FROM refunds is 400.0, wanted max 41"),
-        ("world.call('refund', id='A1', amount=40.5)", 'notes/a.md is "one\\n", wanted equals null'),
+         "SELECT sum(amount) FROM refunds is 400.0, wanted at most 41"),
+        ("world.call('refund', id='A1', amount=40.5)", 'notes/a.md is "one\\n", wanted null'),
     ],
 )  # fmt: skip
 def test_a_run_judges_the_final_rows_and_files(at: Terminal, acts: str, told: str) -> None:

@@ -141,9 +141,9 @@ def test_the_calls_are_the_trajectory_and_the_final_state_is_judged(at: Terminal
 @pytest.mark.parametrize(
     ("calls", "told"),
     [
-        ([LOOK], 'orders.A1.status is "paid", wanted equals "refunded"'),
-        ([LOOK, REFUND, REFUND], "length(refunds) is 2, wanted equals 1"),
-        ([LOOK, ["shop", "refund", {"id": "A1", "amount": 400}]], 'refund {"amount":40,"id":"A1"} happened 0 times, wanted 1'),
+        ([LOOK], 'orders.A1.status is "paid", wanted "refunded"'),
+        ([LOOK, REFUND, REFUND], "length(refunds) is 2, wanted 1"),
+        ([LOOK, ["shop", "refund", {"id": "A1", "amount": 400}]], 'refund {"amount":40,"id":"A1"} never happened, wanted once'),
         ([["shop", "refund", {"id": "A1", "amount": 40}], LOOK], "call 1, refund, came before any get_order"),
     ],
 )  # fmt: skip
@@ -239,7 +239,8 @@ async def test_a_wrong_final_state_decides_before_a_model_is_asked(at: Terminal,
 
 
 def test_no_process_is_left_where_an_agent_takes_too_long(at: Terminal) -> None:
-    suite(at, {"name": "Notes", "servers": real(at, "record")}, timeoutMs=15000)
+    done: list[JsonValue] = [{"type": "effect", "value": {"tool": "slow"}}]
+    suite(at, {"name": "Notes", "servers": real(at, "record")}, timeoutMs=15000, checks=done)
     target(at, ["notes", "slow", {}], python=sys.executable)
     ended = run(at, "--yes")
     assert passed(ended) == 0, ended

@@ -30,7 +30,7 @@ from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import TYPES, Record, wire_fields
 from minions_evals_mcp.domain.results import TestRun
-from minions_evals_mcp.domain.values import minute
+from minions_evals_mcp.domain.values import known_names, minute
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled, save_with_baselines
 from minions_evals_mcp.engine.records.restoring import handed_in
 from minions_evals_mcp.engine.records.save_records import Saved, page_of
@@ -276,7 +276,9 @@ def _known(kind: str) -> str:
     if kind not in TYPES:
         near = get_close_matches(kind, TYPES, 1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise UnsupportedError(f"unknown record type {kind!r}{hint}", remedy=f"Types are {', '.join(sorted(TYPES))}.")
+        raise UnsupportedError(
+            f"unknown record type {kind!r}{hint}", remedy=known_names(kind, sorted(TYPES), "docs/reference/records.md")
+        )
     return kind
 
 

@@ -47,10 +47,14 @@ async def show(
 
 def _lines(answer: Answer, limit: int, *, with_state: bool) -> list[str]:
     faults = ", ".join(f"{count} {handling.replace('-', ' ')}" for handling, count in answer.handlings.items())
-    head = [f"{len(answer.units)} units, {answer.calls} calls, {answer.misses} missed"]
+    head = [f"{_counted(len(answer.units), 'unit')}, {_counted(answer.calls, 'call')}, {answer.misses} missed"]
     head += [f"faults: {faults}"] if faults else []
     head += [f"{answer.hijacked} hijacked"] if answer.hijacked else []
-    head += [f"{answer.differences} differences between calls and what agents report"] if answer.differences else []
+    head += (
+        [f"{_counted(answer.differences, 'difference')} between calls and what agents report"]
+        if answer.differences
+        else []
+    )
     shown = answer.units[:limit]
     more = len(answer.units) - len(shown)
     return [
@@ -83,11 +87,16 @@ def _unit(unit: UnitInRun, *, with_state: bool) -> list[str]:
 def _call(call: ToolCall) -> str:
     arguments = json.dumps(call.arguments, ensure_ascii=False)
     given = f"error: {call.error}" if call.error is not None else json.dumps(call.result, ensure_ascii=False)
-    marks = [str(call.extra.get("answeredBy", "not a tool of the world"))]
+    source = str(call.extra.get("answeredBy", "not a tool of the world"))
+    marks = [] if source == "fault" else [source]
     marks += [f"fault: {call.extra['fault']}"] if "fault" in call.extra else []
     marks += ["attacked"] if "attacked" in call.extra else []
     marks += ["missed"] if "missed" in call.extra else []
     return f"{call.tool} {_cut(arguments)} → {_cut(given)} [{', '.join(marks)}]"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _cut(text: str) -> str:

@@ -27,6 +27,8 @@ class FailureWords:
 
 TALK_CAUSE = "the talk did not end as its checks ask"
 """What is said of a talk with a user that failed: its last answer may be right, and what was done is not."""
+ACT_CAUSE = "What the agent did is not what was asked"
+"""What is said where a check of calls or of the final state failed, before the reason that it gives."""
 
 FAILURE_TYPES: dict[FailureType, FailureWords] = {
     "timeout": FailureWords(

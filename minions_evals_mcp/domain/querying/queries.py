@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import jmespath
 import jmespath.functions
@@ -90,6 +91,25 @@ def holds(query: str, data: JsonValue) -> bool:
 def is_filled(found: JsonValue) -> bool:
     """Whether JMESPath counts the value as true."""
     return found is not None and found is not False and found not in ("", [], {})
+
+
+def root_fields(query: str) -> frozenset[str]:
+    """The fields of the data itself that the query looks at."""
+    return frozenset(_root_fields(cast("dict[str, Any]", _compiled(query).parsed)))
+
+
+_OF_EACH = frozenset({"function_expression", "multi_select_list", "multi_select_dict", "key_val_pair", "comparator",
+                      "or_expression", "and_expression", "not_expression"})  # fmt: skip
+"""What looks at the data in all its parts. Anything else does so in the first, and in what that gives afterwards."""
+
+
+def _root_fields(node: dict[str, Any]) -> Iterator[str]:
+    inner = node["children"]
+    if node["type"] == "field":
+        yield node["value"]
+    elif node["type"] != "expref":
+        for child in inner if node["type"] in _OF_EACH else inner[:1]:
+            yield from _root_fields(child)
 
 
 def _parses(query: str) -> str:

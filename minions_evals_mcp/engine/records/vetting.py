@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import (
@@ -17,14 +17,12 @@ from minions_evals_mcp.domain.definitions import (
 )
 from minions_evals_mcp.domain.neighbours import AgentRun, has_more_scores
 from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record, of_type
-from minions_evals_mcp.domain.worlds import Fault
 from minions_evals_mcp.engine.records.batch import View, is_final, name_of
 from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
 from minions_evals_mcp.engine.records.schedules import vet_schedule
 from minions_evals_mcp.errors import InvalidRecordError, RuleError
 from minions_evals_mcp.judges.heuristic import guide, takes_proposal
 from minions_evals_mcp.scoring.assertions.table import vet
-from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern
 from minions_evals_mcp.scoring.conversations.script import vet_conversation
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import vet_rubric
@@ -71,7 +69,8 @@ def _vet_fields(view: View, record: Record[Fields]) -> None:
 
 def _vet_world(record: Record[World]) -> None:
     """Refuses a fault that never comes, and a script that makes no database."""
-    _vet_faults(record, record.fields.faults, record.fields)
+    if record.fields.faults:
+        _vet_names(record, record.fields)
     state = record.fields.database
     if state is None or state.sql is None:
         return
@@ -110,24 +109,22 @@ def _vet_case(view: View, record: Record[TestCase]) -> None:
     world = None if case.world is None else view.get(case.world, World)
     if case.world is not None and world is None:
         raise no_world(record)
-    if world is not None:
-        _vet_faults(record, case.faults, world.fields)
     _vet_conversation(record)
     vet_checks(record, of_config=record.id in view.of_config or _judged_as_kept(view, record))
+    if world is not None:
+        _vet_names(record, world.fields)
 
 
-def _vet_faults(record: Record[TestCase] | Record[World], faults: Sequence[Fault], world: World) -> None:
-    """Refuses a fault of a tool that the world lacks: it would never come. Of a real server nobody knows the tools beforehand."""
-    if any(server.mode != "mock" for server in world.servers.values()):
-        return
-    tools = sorted({tool.name for server in world.servers.values() for tool in server.tools})
-    for number, fault in enumerate(faults):
-        if not any(fits_pattern(fault.tool, tool) for tool in tools):
-            raise InvalidRecordError(
-                f"the world has no tool {fault.tool!r}; it has {', '.join(tools)}",
-                field=f"fields.faults.{number}.tool",
-                record=name_of(record),
-            )
+def _vet_names(record: Record[TestCase] | Record[World], world: World) -> None:
+    """Refuses a fault or a check of what the world does not have. What only a tape or a real server knows is seen in a run."""
+    from minions_evals_mcp.world.naming import offered, unknown_faults, unknown_in_checks  # noqa: PLC0415  few records have worlds
+
+    known = offered(world)
+    case = of_type(record, TestCase)
+    unknown = [*unknown_faults(record.fields.faults, known)]
+    unknown += [] if case is None else unknown_in_checks(case.fields, known)
+    for field, reason, remedy in unknown:
+        raise InvalidRecordError(reason, field=f"fields.{field}", record=name_of(record), remedy=remedy)
 
 
 def _vet_conversation(record: Record[TestCase]) -> None:

@@ -25,6 +25,7 @@ from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.recorded_runs import WantedRun, recorded_runs
 from minions_evals_mcp.engine.run.versions import RunVersions, named_alike, with_version
+from minions_evals_mcp.engine.run.world_names import WorldNames
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
@@ -186,6 +187,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
     without: list[str] = []
     held: dict[str, Measure] = {}
     asks_model = False
+    names = WorldNames(engine, request)
     for at in range(0, len(case_ids), PAGE):
         page = await engine.store.read_whole(
             partial(
@@ -196,7 +198,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
             if measure.case.deleted_at is not None or measure.case.fields.status != "active":
                 skipped.append(f"{measure.case.id} ({_why_idle(measure)})")
                 continue
-            _vet_measure(engine, request, judging, measure, then=ask_again(request, case_ids, "runs it"))
+            _vet_measure(engine, request, judging, measure, names=names, then=ask_again(request, case_ids, "runs it"))
             asks_model = asks_model or judging.panel.asks_model(measure)
             active[measure.case.id] = measure.case.fields.canary
             if default_name(measure.case.fields) is not None and versions.of(measure.case.fields) is None:
@@ -205,9 +207,8 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
             rubric_digests.add(measure.rubric_digest())
             judge_digests.add(judging.panel.digest(measure))
             embedders.add(judging.panel.embedder(measure))
-    model = engine.judge_model() if asks_model else None
-    if model is not None:
-        engine.models.client(model)  # a missing key or package is refused before anything runs
+    names.vet_run([*active])
+    model = _judge_model(engine) if asks_model else None
     digests = Digests(
         test_case=combined(cases),
         rubric=combined(rubric_digests),
@@ -230,13 +231,27 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
     )
 
 
-def _vet_measure(engine: Engine, request: RunRequest, judging: Judging, measure: Measure, *, then: Next) -> None:
-    """Refuses what could not be judged, a user whom nobody can play, and a world that starts servers without consent."""
+def _judge_model(engine: Engine) -> ModelRef | None:
+    """The model that judges; a missing key or package is refused before anything runs."""
+    model = engine.judge_model()
+    if model is not None:
+        engine.models.client(model)
+    return model
+
+
+def _vet_measure(
+    engine: Engine, request: RunRequest, judging: Judging, measure: Measure, *, names: WorldNames, then: Next
+) -> None:
+    """Refuses what could not be judged, a user whom nobody can play, and a world that starts servers without consent.
+
+    So it does with what a case names and its world does not have.
+    """
     vet(judging.panel, measure, then=then)
     if measure.case.fields.conversation is not None and request.target is not None:
         from minions_evals_mcp.engine.run.conversing import vet_player  # noqa: PLC0415  few cases are conversations
 
         vet_player(engine, measure.case, max_cost_usd=request.max_cost_usd)
+    names.vet(measure)
     if measure.world is None:
         return
     from minions_evals_mcp.world.units import vet_started  # noqa: PLC0415  few cases have a world

@@ -46,7 +46,7 @@ class Request(Value):
 
 
 class Answer(Value):
-    """The number of rows whose content was erased, by table. `encrypted` sealed cases could not be searched.
+    """The number of rows whose content was erased, by table, of records by their type. `encrypted` sealed cases could not be searched.
 
     With `sealed`, a benchmark is sealed and no rows are counted: their number would reveal something of its cases.
     """
@@ -61,14 +61,21 @@ class Answer(Value):
         return sum(self.rows.values())
 
 
-async def run(engine: Engine, request: Request) -> Answer:
-    """The erasure; it is done when this returns. What was copied elsewhere before, such as a backup, is not reached."""
+async def run(engine: Engine, request: Request, *, counts_only: bool = False) -> Answer:
+    """The erasure; it is done when this returns. What was copied elsewhere before, such as a backup, is not reached.
+
+    `counts_only`: the answer counts what would be erased, and nothing is changed.
+    """
     import anyio.to_thread  # noqa: PLC0415  the engine, at the first call
 
-    from minions_evals_mcp.store.erasure.forgetting import ErasureScope, forget  # noqa: PLC0415  as above
+    from minions_evals_mcp.store.erasure.forgetting import (  # noqa: PLC0415  as above
+        ErasureScope,
+        count_erasable,
+        forget,
+    )
 
     before = None if request.before is None else datetime.combine(request.before, time(), UTC)
     wanted = ErasureScope(request.subject, request.record_id, before)
-    work = partial(forget, engine.config.db, wanted, at=engine.clock(), by=request.triggered_by)
-    erased = await anyio.to_thread.run_sync(work)
+    work = partial(forget, by=request.triggered_by) if not counts_only else count_erasable
+    erased = await anyio.to_thread.run_sync(partial(work, engine.config.db, wanted, at=engine.clock()))
     return Answer(rows=dict(sorted(erased.rows.items())), encrypted=erased.encrypted, sealed=erased.sealed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES, TALK_CAUSE, FailureType
+from minions_evals_mcp.domain.failing.failure_types import ACT_CAUSE, FAILURE_TYPES, TALK_CAUSE, FailureType
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import is_truncated
@@ -17,7 +17,7 @@ from minions_evals_mcp.scoring.failures.log import (
     shape_of,
     unread_steps,
 )
-from minions_evals_mcp.scoring.failures.own_checks import own_failed
+from minions_evals_mcp.scoring.failures.own_checks import act_failed, own_failed
 from minions_evals_mcp.scoring.failures.steps import result, step
 from minions_evals_mcp.scoring.failures.texts import cut
 
@@ -45,6 +45,9 @@ def root_cause(failed: FailedOutput, failure_type: FailureType, signals: Sequenc
         return f"No step can be named ({why}); {_without_log(failed, failure_type, signals)}"
     if is_truncated(failed):
         return _stopped(failed)
+    act = act_failed(failed)
+    if act and failure_type == "wrong-output" and not failed.is_empty:
+        return f"{ACT_CAUSE}: {act}"
     if not failed.tool_calls:
         return f"The agent made no call; {_without_log(failed, failure_type, signals)}"
     return f"{_read_through(failed)}; {_without_log(failed, failure_type, signals)}"

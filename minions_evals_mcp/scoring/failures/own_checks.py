@@ -11,6 +11,8 @@ from minions_evals_mcp.scoring.failures.texts import cut
 
 CODE = frozenset(("javascript", "python"))
 _OWN = CODE | {"function", "webhook"}
+_OF_ACTS = frozenset(("effect", "state"))
+LONGEST = 160
 _FAILED_CHECK = late(r"(?:^|; )failed ([a-z][a-z:-]*): (.{0,2000}?)(?=; (?:passed|failed) [a-z]|$)", re.DOTALL)
 
 
@@ -29,6 +31,15 @@ def own_failed(failed: FailedOutput) -> tuple[str, ...]:
     if any(not failed_checks(criterion.rationale) for criterion in lost):
         return ()
     return tuple(dict.fromkeys(_named(failed, kind, reason) for kind, reason in checks))
+
+
+def act_failed(failed: FailedOutput) -> str:
+    """The reason of the first failed check of what the agent did, whatever it answered."""
+    rationales = (
+        criterion.rationale for criterion in failed.criteria if criterion.fraction < 1 and not criterion.is_opinion
+    )
+    reasons = (reason for text in rationales for kind, reason in failed_checks(text) if kind in _OF_ACTS)
+    return cut(next(reasons, ""), LONGEST)
 
 
 def _named(failed: FailedOutput, kind: str, reason: str) -> str:

@@ -31,6 +31,8 @@ from minions_evals_mcp.store.veil import is_anything_sealed
 
 FORGOTTEN = "content-forgotten"
 """The event that says that content was erased: who asked, and how many rows it was in."""
+RECORDS = "minion"
+"""The table of records: its rows are counted by their type."""
 PROSE = frozenset({"title", "rationale", "reason", "override_reason", "said", "outputs"})
 """Columns of free text; any other text that is no JSON names something, and is replaced alike wherever it is named."""
 KEPT_PREFIX = ("person:", "implicit:")
@@ -42,7 +44,7 @@ _ID = re.compile(r"[A-Za-z0-9._:/@-]{1,128}")
 
 @dataclass(slots=True)
 class Forgotten:
-    """The number of rows that were changed, by table, and of sealed cases whose encrypted content could not be searched.
+    """The number of rows that were changed, by table (records by their type), and of sealed cases that could not be searched.
 
     While a seal stands no rows are counted: their number would tell what a sealed case says, and which of them failed.
     """
@@ -51,10 +53,10 @@ class Forgotten:
     encrypted: int = 0
     sealed: bool = False
 
-    def add(self, table: str, count: int) -> None:
+    def add(self, kind: str, count: int = 1) -> None:
         """Counts changed rows."""
         if count and not self.sealed:
-            self.rows[table] = self.rows.get(table, 0) + count
+            self.rows[kind] = self.rows.get(kind, 0) + count
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,25 +105,49 @@ def forget(path: Path, wanted: ErasureScope, *, at: datetime, by: str) -> Forgot
     return changed
 
 
+def count_erasable(path: Path, wanted: ErasureScope, *, at: datetime) -> Forgotten:
+    """Counts what `forget` would erase, and changes nothing. Raises as `forget` does."""
+    with translated(path):
+        db = open_raw(path)
+        try:
+            require_store(db, path)
+            db.execute("PRAGMA foreign_keys = OFF")
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                return _swept(db, wanted, at=at)[0].changed
+            except sqlite.IntegrityError as error:
+                raise _part_of_the_format() from error
+            finally:
+                db.execute("ROLLBACK")
+        finally:
+            db.close()
+
+
+def _swept(db: Db, wanted: ErasureScope, *, at: datetime) -> tuple[_Erasure, list[str]]:
+    """The erasure, carried out in the open transaction without the store's rules, and the rules to put back."""
+    row_digests.can_digest(db)
+    erasure = _Erasure(Tombstone(f"forgotten@{at.date()}"))
+    erasure.changed.sealed = is_anything_sealed(db)
+    rules = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid").fetchall()
+    for name, _ in rules:
+        db.execute(f'DROP TRIGGER "{name}"')
+    erasure.of(db, wanted)
+    return erasure, [sql for _, sql in rules]
+
+
 def _erased(db: Db, wanted: ErasureScope, *, at: datetime, by: str) -> Forgotten | None:
     """Erases in one transaction, without the rules that rows are never changed; they stand again at its end.
 
     None where a rule of the settings asks and nothing is too old: nothing is written then.
     """
-    row_digests.can_digest(db)
-    erasure = _Erasure(Tombstone(f"forgotten@{at.date()}"))
     db.execute("BEGIN IMMEDIATE")
     try:
-        erasure.changed.sealed = is_anything_sealed(db)
-        rules = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid").fetchall()
-        for name, _ in rules:
-            db.execute(f'DROP TRIGGER "{name}"')
-        erasure.of(db, wanted)
+        erasure, rules = _swept(db, wanted, at=at)
         if wanted.retention and not erasure.touched:
             db.execute("ROLLBACK")
             return None
         _vet(db)
-        for _, sql in rules:
+        for sql in rules:
             db.execute(sql)
         detail = {"by": by, **wanted.detail()}
         if not erasure.changed.sealed:
@@ -184,6 +210,9 @@ class _Erasure:
         self._names: dict[str, str] = {}
         """Names that held the text, with those that stand in their place everywhere."""
         self._needle = ""
+        self._counted: set[int] = set()
+        """The rows that were counted: one with two texts is one row."""
+        self._keys: dict[str, str] = {}
 
     def of(self, db: Db, wanted: ErasureScope) -> None:
         """Erases what is wanted."""
@@ -276,8 +305,26 @@ class _Erasure:
             return self._without(str(text), column)
 
         db.create_function("without", 1, without, deterministic=True)
-        changed = db.execute(f'UPDATE "{table}" SET "{column}" = without("{column}") WHERE holds("{column}")')
-        self.changed.add(table, changed.rowcount)
+        self._change(db, table, f'"{column}" = without("{column}") WHERE holds("{column}")', ())
+
+    def _change(self, db: Db, table: str, change: str, wanted: tuple[Any, ...]) -> None:
+        """Updates the rows of a table, and counts each once."""
+        rows = db.execute(f'UPDATE "{table}" SET {change} RETURNING {self._key(db, table)}', wanted).fetchall()
+        self.touched += len(rows)
+        for row in rows:
+            key = hash((table, *row))
+            if key not in self._counted:
+                self._counted.add(key)
+                self.changed.add(row[-1] if table == RECORDS else table)
+
+    def _key(self, db: Db, table: str) -> str:
+        """The columns that tell the rows of a table apart; of records also the type."""
+        if table not in self._keys:
+            (sql,) = db.execute("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (table,)).fetchone()
+            parts = [name for _, name, _, _, _, part in db.execute(f'PRAGMA table_info("{table}")') if part]
+            key = ", ".join(f'"{part}"' for part in parts) if "WITHOUT ROWID" in sql else "rowid"
+            self._keys[table] = f"{key}, type" if table == RECORDS else key
+        return self._keys[table]
 
     def _without(self, stored: str, column: str) -> str:
         if stored[:1] in "{[" and (document := parsed(stored)) is not None:
@@ -457,12 +504,8 @@ class _Erasure:
             return str(text) if _DATED.sub("", made) == _DATED.sub("", str(text)) else made
 
         db.create_function("emptied", 1, emptied)
-        changed = db.execute(
-            f"UPDATE {table} SET {column} = emptied({column}) WHERE {chosen} AND emptied({column}) IS NOT {column}",
-            wanted,
-        )
-        self.changed.add(table, changed.rowcount)
-        self.touched += changed.rowcount
+        kept = f"{column} = emptied({column}) WHERE {chosen} AND emptied({column}) IS NOT {column}"
+        self._change(db, table, kept, wanted)
 
 
 def _text_columns(db: Db) -> dict[str, list[str]]:

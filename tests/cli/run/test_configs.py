@@ -208,7 +208,7 @@ def test_an_interrupted_run_says_how_it_goes_on(at: Terminal) -> None:
     stopped = at.run(*command)
     assert stopped.code == 130
     key = str(at.run("runs", "latest", "--json").one()["key"])
-    assert f"progress is saved: resume with --key {key}" in at.run("runs", "latest").out
+    assert at.run("runs", "latest").out.splitlines()[1].startswith(f"Next: the same command with --key {key}")
     told = stopped.err.rpartition("Resume with: minions-evals ")[2]
     assert shlex.split(told) == [*command, "--key", key]
     shown = at.run("show", key)

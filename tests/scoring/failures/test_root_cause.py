@@ -10,7 +10,9 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.classification.classify import classify
-from tests.scoring.failures.failed_outputs import QUIET, logged, saying
+from minions_evals_mcp.scoring.failure_causes import suggestion
+from minions_evals_mcp.scoring.failures.failed import OWN_CHECKS
+from tests.scoring.failures.failed_outputs import QUIET, logged, lost, saying
 
 
 def cause(*calls: ToolCall, text: str = "blue", inputs: Json | None = None, expected: Json | None = None) -> str:
@@ -60,6 +62,17 @@ def test_no_log_is_said_plainly() -> None:
 )
 def test_the_log_is_read_for_its_first_fault(calls: tuple[ToolCall, ...], said: str) -> None:
     assert cause(*calls).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"), [("state", "length(bills) is 2, wanted 1"), ("effect", "call 1, refund, came before any get")]
+)
+def test_a_failed_check_of_what_the_agent_did_is_the_cause_whatever_it_answered(kind: str, reason: str) -> None:
+    rationale = f"failed {kind}: {reason}; passed contains: contains 'blue'"
+    failed = replace(logged(SEARCH), criteria=(lost(OWN_CHECKS, 0.5, 1, rationale),))
+    found = classify(failed)
+    assert found.root_cause == f"What the agent did is not what was asked: {reason}"
+    assert suggestion(found.root_cause, found.failure_type).startswith("Look at the calls of the costliest case.")
 
 
 @pytest.mark.parametrize("result", [0, False, {"balance": 0}, "no"])

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 Number = Annotated[float, Field(strict=False)]
 Times = Annotated[int, Field(ge=0)]
-COMPARATORS = ("equals", "contains", "min", "max")
+COMPARATORS = {"equals": "", "contains": "something with ", "min": "at least ", "max": "at most "}
+"""Each with the words before what it compares with."""
 NO_STATE = Unmet(
     "the final state of the world is unknown: the case must name a world with mocked tools",
     not_judgeable=True,
@@ -74,8 +75,8 @@ class StateCheck(Value):
 
     def failures(self, found: JsonValue) -> list[str]:
         """What is not as it must be."""
-        asked = self.model_fields_set & {*COMPARATORS}
-        return [f"{name} {_shown(getattr(self, name))}" for name in COMPARATORS if name in asked
+        asked = self.model_fields_set & COMPARATORS.keys()
+        return [f"{words}{_shown(getattr(self, name))}" for name, words in COMPARATORS.items() if name in asked
                 and not self._is_met(name, found)]  # fmt: skip
 
     def _is_met(self, name: str, found: JsonValue) -> bool:
@@ -107,7 +108,7 @@ class EffectCheck(CallMatcher):
     """The value of `effect`: calls and how often they happened. `times` is exactly, `never` not at all; else at least `min` (1).
 
     `before`: whenever that call happened, one of these had happened earlier. Calls that ended in an error count only with
-    `attempts`.
+    `attempts`. `outside`: the tool is one of the agent's own, which its world does not have.
     """
 
     times: Times | None = None
@@ -116,6 +117,7 @@ class EffectCheck(CallMatcher):
     never: bool = False
     before: CallMatcher | None = None
     attempts: bool = False
+    outside: bool = False
 
     @model_validator(mode="after")
     def _one_number(self) -> Self:
@@ -152,7 +154,7 @@ def state(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Unweig
         return UnweightedResult(passed=False, reason=str(error))
     if isinstance(found, Unmet):
         return found
-    if not check.model_fields_set & {*COMPARATORS}:
+    if not check.model_fields_set & COMPARATORS.keys():
         is_there = found is not None if check.file is not None else is_filled(found)
         return UnweightedResult(is_there, f"{check.what} is {_shown(found)}")
     failed = check.failures(found)
@@ -179,15 +181,16 @@ def effect(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Unwei
     """A call happened: {tool, server?, args?} names it, `times`, `min`, `max` or `never` say how often (default: at least once).
 
     `args` are arguments that it has, among others. `before` names a call that it must come before. A call that ended in an error
-    has no effect and does not count, unless `attempts` is true.
+    has no effect and does not count, unless `attempts` is true. In a world, a tool that it does not have is refused, unless `outside`
+    is true: the tool is one of the agent's own.
     """
     check = _read(EffectCheck, canonical(assertion.value))
     calls = [call for call in subject.tool_calls or () if check.attempts or call.error is None]
     matching = [place for place, call in enumerate(calls) if check.fits(call)]
     within = len(matching) >= check.least and (check.most is None or len(matching) <= check.most)
-    wanted = _times(check.least, check.most)
+    wanted = _wanted(check.least, check.most)
     what = f"{check.tool}{f' {_cut(canonical(check.args))}' if check.args else ''}"
-    reason = f"{what} happened {len(matching)} times, wanted {wanted}; calls: {_calls(calls)}"
+    reason = f"{what} {_happened(len(matching))}, wanted {wanted}; calls: {_calls(calls)}"
     if check.before is None or not within:
         return UnweightedResult(within, reason)
     early = [
@@ -195,7 +198,8 @@ def effect(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Unwei
     ]
     if early:
         return UnweightedResult(
-            passed=False, reason=f"call {early[0] + 1}, {check.before.tool}, came before any {what}; {reason}"
+            passed=False,
+            reason=f"call {early[0] + 1}, {check.before.tool}, came before any {what}; calls: {_calls(calls)}",
         )
     return UnweightedResult(passed=True, reason=f"{what} came before every {check.before.tool}; {reason}")
 
@@ -231,10 +235,18 @@ def _contains(found: JsonValue, wanted: JsonValue) -> bool:
             return isinstance(found, dict) and covers(found, wanted)
 
 
-def _times(least: int, most: int | None) -> str:
+def _wanted(least: int, most: int | None) -> str:
     if most is None:
-        return f"at least {least}"
-    return str(least) if least == most else f"{least} to {most}"
+        return f"at least {_times(least)}"
+    return _times(least) if least == most else f"{least} to {_times(most)}"
+
+
+def _happened(count: int) -> str:
+    return f"happened {_times(count)}" if count else "never happened"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times" if count else "never"
 
 
 def _calls(calls: list[ToolCall]) -> str:

@@ -94,9 +94,11 @@ def test_a_state_is_as_the_query_gives_it(value: JsonValue, passes: bool) -> Non
 
 
 def test_the_reason_says_what_was_found_and_what_was_wanted() -> None:
-    assert checked("state", {"query": "orders.A1.total", "min": 1}).reason == "orders.A1.total is 0.5, wanted min 1.0"
+    assert (
+        checked("state", {"query": "orders.A1.total", "min": 1}).reason == "orders.A1.total is 0.5, wanted at least 1.0"
+    )
     found = checked("effect", {"tool": "refund", "args": {"id": "A1"}, "times": 2}).reason
-    assert found.startswith('refund {"id":"A1"} happened 1 times, wanted 2; calls: get_order, refund, mail.send')
+    assert found.startswith('refund {"id":"A1"} happened once, wanted 2 times; calls: get_order, refund, mail.send')
 
 
 def test_what_is_not_known_is_not_judged() -> None:
