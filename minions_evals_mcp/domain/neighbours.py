@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.domain.definitions import EMPTY, Fields, Json, Texts
 from minions_evals_mcp.domain.step_shapes import REMEDY, SHAPE, steps_of
-from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value
+from minions_evals_mcp.domain.values import Amount, Count, Id, Text, Timestamp, Unit, Value
 from minions_evals_mcp.errors import InvalidRecordError
 
 
@@ -59,6 +59,14 @@ def tool_calls_of(given: object) -> tuple[ToolCall, ...]:
         raise InvalidRecordError(f"tool calls: {reason}") from None
 
 
+NO_FINAL_ANSWER = "no final answer"
+"""The stop reason of a run that ends before the agent answered: its program still runs, or was ended."""
+NOT_RECORDED = "content not recorded"
+"""The stop reason of a run that ended well, of which nobody recorded what came of it."""
+CAPTURE = "switch on the capture of content in its instrumentation"
+"""What makes such a run judgeable."""
+
+
 class AgentRun(Fields):
     """An agent's output (minions-agents). `cost` is in US dollars.
 
@@ -78,7 +86,7 @@ class AgentRun(Fields):
     outputs: Json = EMPTY
     tool_calls_log: ToolLog | None = None
     tokens_used: Count | None = None
-    cost: Annotated[float, Field(ge=0)] | None = None
+    cost: Amount | None = None
     status: Literal["running", "success", "failed", "pending-approval"] = "success"
     error_message: str | None = None
     stop_reason: Annotated[str | None, Field(exclude_if=_is_absent)] = None

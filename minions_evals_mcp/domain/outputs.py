@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator
 
 from pydantic import JsonValue
@@ -66,11 +66,19 @@ def is_envelope(record: Json) -> bool:
 
 
 def told_cost(answer: JsonValue) -> float | None:
-    """Returns what a program's answer says in `costUsd` that it cost; None where it says nothing that is an amount."""
-    cost = answer.get("costUsd") if isinstance(answer, dict) else None
-    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf:
+    """What a program's answer says in `costUsd` that it cost; None where it gives no number. Raises as `reported` does."""
+    return reported("cost", answer.get("costUsd") if isinstance(answer, dict) else None)
+
+
+def reported(name: str, figure: object) -> float | None:
+    """A cost or count that a target reports; None where it is no number. Raises `ValueError` for a negative or infinite one."""
+    if isinstance(figure, bool) or not isinstance(figure, int | float):
         return None
-    return float(cost)
+    if not 0 <= figure < sys.float_info.max:
+        raise ValueError(
+            f"it reported a {name} of {figure}, and a {name} is a number from 0; leave it out if it is unknown"
+        )
+    return float(figure)
 
 
 def output_text(output: Json) -> str:

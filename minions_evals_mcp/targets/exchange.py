@@ -229,7 +229,7 @@ def _read(body: bytes, exchange: TargetExchange) -> Observed:
         tool_calls=log,
         input_tokens=_number(answer[0], exchange.usage.input_tokens, _TOKENS),
         output_tokens=_number(answer[0], exchange.usage.output_tokens, _TOKENS),
-        cost_usd=told_cost(answer[0])
+        cost_usd=_told_cost(answer[0])
         if exchange.usage.cost_usd is None
         else _number(answer[0], exchange.usage.cost_usd, _COST),
     )
@@ -257,6 +257,13 @@ def _tool_calls(value: JsonValue) -> tuple[ToolCall, ...]:
         return tool_calls_of(value or [])
     except InvalidRecordError as error:
         raise AnswerError(f"its {error.reason}") from None
+
+
+def _told_cost(answer: JsonValue) -> float | None:
+    try:
+        return told_cost(answer)
+    except ValueError as error:
+        raise AnswerError(str(error)) from None
 
 
 def _number(answer: JsonValue, selector: str | None, kind: TypeAdapter[N]) -> N | None:

@@ -17,6 +17,7 @@ from pydantic_core import from_json
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
+from minions_evals_mcp.domain.outputs import reported
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import FailedReply
@@ -147,6 +148,10 @@ def returned(
 ) -> Observed | TargetErrored:
     """Returns what a function gave, which was offered those tools: {output, error, tokenUsage, cost}; promptfoo takes no bare text."""
     try:
+        cost, read, written = _figures(answer_given)
+    except ValueError as error:
+        return TargetErrored(f"{question.name}: {error}")
+    try:
         value = _JSON.validate_python(answer_given)
         canonical(value).encode()  # NaN and lone surrogates stand in no record
     except ValueError:
@@ -157,16 +162,14 @@ def returned(
         return TargetErrored(f"{question.name}: {value['error']}")
     if value.get("output") is None:
         return TargetErrored(f"{question.name} returned no output")
-    usage = value.get("tokenUsage")
-    tokens = usage if isinstance(usage, dict) else {}
     stopped = value.get("finishReason")
     seen = Observed(
         output={"output": value["output"]},
         finish_reason=stopped if isinstance(stopped, str) and stopped else None,
         latency_ms=latency_ms,
-        input_tokens=_count(tokens.get("prompt")),
-        output_tokens=_count(tokens.get("completion")),
-        cost_usd=_amount(value.get("cost")),
+        input_tokens=_whole(read),
+        output_tokens=_whole(written),
+        cost_usd=cost,
         told=AnswerFacts(
             response={name: value for name, value in value.items() if name != "output"}, whole=True, offered=offered
         ),
@@ -174,12 +177,20 @@ def returned(
     return TargetErrored(f"{question.name} {NOTHING}", unanswered=True) if says_nothing(seen) else seen
 
 
-def _count(value: JsonValue) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def _figures(answer: object) -> tuple[float | None, float | None, float | None]:
+    """The cost, the prompt's tokens and the completion's, as the function reports them; raises `ValueError` where one can be none."""
+    given = cast("dict[object, object]", answer) if isinstance(answer, dict) else {}
+    usage = given.get("tokenUsage")
+    tokens = cast("dict[object, object]", usage) if isinstance(usage, dict) else {}
+    return (
+        reported("cost", given.get("cost")),
+        reported("prompt token count", tokens.get("prompt")),
+        reported("completion token count", tokens.get("completion")),
+    )
 
 
-def _amount(value: JsonValue) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+def _whole(count: float | None) -> int | None:
+    return int(count) if count is not None and count.is_integer() else None
 
 
 def python_file(path: Path, function: str, *, name: str, options: Json, offered: Json) -> PythonFile:

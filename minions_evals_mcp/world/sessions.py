@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -37,6 +36,7 @@ from minions_evals_mcp.world.faulting import due, lost, spoilt
 from minions_evals_mcp.world.holdings import Holdings, placed
 from minions_evals_mcp.world.mocking import mocked
 from minions_evals_mcp.world.tapes import Miss, Tape, TapedCall, read_tape
+from minions_evals_mcp.world.unit_folders import unit_folder
 
 DEFINITION, JOURNAL, LOCK = "world.json", "calls.jsonl", "lock"
 T = TypeVar("T")
@@ -116,8 +116,17 @@ class WorldSession:
         self._threads, self._depth = RLock(), 0
         self._progress = Progress(self.world.state)
         self.holdings = Holdings(folder, self.world)
+        self.held: FileLock | None = None
+        """By which the process that made the folder holds it."""
         self._read = 0
         self._tapes: dict[str, Tape] = {}
+
+    def remove(self) -> None:
+        """Removes the folder: what was in it is gone."""
+        self.holdings.close()
+        if self.held is not None:
+            self.held.release()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def tape(self, server: str) -> Tape:
         """The tape of a server, read at its first use; raises `BadInputError` where it is none."""
@@ -163,6 +172,8 @@ class WorldSession:
         with self._threads:
             outermost = self._depth == 0
             if outermost:
+                if not self.folder.is_dir():  # the lock would make it anew
+                    raise BadInputError(f"the world of this unit has ended: {self.folder} is gone.")
                 self._lock.acquire(timeout=timeout_s)
             self._depth += 1
             try:
@@ -347,7 +358,7 @@ def new_session(
     world: World, base: Path, *, clock: Clock, unit: str = "", planted: Planted | None = None
 ) -> WorldSession:
     """A fresh copy of the world in a temporary folder; `base` is where its tapes and commands are looked for."""
-    home = Path(tempfile.mkdtemp(prefix=f"minions-evals-world-{os.getpid()}-"))
+    home, held = unit_folder()
     definition = UnitWorld(world=world, base=str(base.resolve()), unit=unit, planted=planted)
     (home / DEFINITION).write_text(definition.model_dump_json(exclude_none=True), "utf-8")
     try:
@@ -355,4 +366,6 @@ def new_session(
     except BaseException:
         shutil.rmtree(home, ignore_errors=True)
         raise
-    return WorldSession(home, clock=clock)
+    session = WorldSession(home, clock=clock)
+    session.held = held
+    return session

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import time
 from collections import Counter
@@ -183,8 +182,7 @@ def unit_in_world(
         (session.folder / MCP_CONFIG).write_text(json.dumps({"mcpServers": servers}, indent=1), "utf-8")
         yield UnitInWorld(record, session)
     finally:
-        session.holdings.close()
-        shutil.rmtree(session.folder, ignore_errors=True)
+        session.remove()
 
 
 def _command(folder: Path, server: str) -> Json:

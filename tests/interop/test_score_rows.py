@@ -101,6 +101,7 @@ async def test_a_bad_row_is_named_by_id_and_line_and_stops_no_other() -> None:
         (row(threshold="x"), "threshold: must be a number"),
         (json.dumps({"id": "1", "output": "x", "assert": []}), "assert: is empty, so nothing would be checked"),
         (row(latencyMs=True), "latencyMs: must be a number"),
+        (row(cost=-1), "cost: must be a number from 0"),
         (row(id=[1]), "id: must be a string or a number"),
         (row(**{"assert": NONE}), "assert"),
         (row(**{"assert": BAD_PATTERN}), "assert.0"),

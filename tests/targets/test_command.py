@@ -71,9 +71,15 @@ async def test_text_on_stdout_is_the_output_as_well_and_stderr_is_kept_beside_it
     assert (found.output, found.stderr) == ({"output": "It is so."}, "thinking")
 
 
-@pytest.mark.parametrize(("cost", "counted"), [("0.03", 0.03), ('"dear"', None), ("true", None), ("-1", None)])
+@pytest.mark.parametrize(("cost", "counted"), [("0.03", 0.03), ('"dear"', None), ("true", None)])
 async def test_what_an_answer_says_that_it_cost_counts_without_any_set_up(cost: str, counted: float | None) -> None:
     assert (await observed(shell(f'echo \'{{"output": "A", "costUsd": {cost}}}\''))).cost_usd == counted
+
+
+@pytest.mark.parametrize("cost", ["-1", "1" + 400 * "0"])
+async def test_a_cost_that_can_be_none_is_the_targets_error(cost: str) -> None:
+    found = await errored(shell(f'echo \'{{"output": "A", "costUsd": {cost}}}\''))
+    assert f"it reported a cost of {cost[:20]}" in found.reason
 
 
 async def test_template_selectors_and_version_are_those_of_every_application() -> None:

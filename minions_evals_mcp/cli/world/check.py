@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -65,7 +64,7 @@ async def _changed(found: FoundWorld) -> dict[str, list[str]]:
             if server.mode == "replay" and server.run
         }
     finally:
-        shutil.rmtree(session.folder, ignore_errors=True)
+        session.remove()
 
 
 def _told(name: str, seen: Json) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 from types import FrameType
 from typing import Annotated
@@ -58,7 +57,7 @@ async def serve(
             await serving.serve_http(session, named, port=http, ready=_ready)
         entries = session.entries()
     finally:
-        shutil.rmtree(session.folder, ignore_errors=True)
+        session.remove()
     misses = [entry for entry in entries if entry.answer.miss]
     tell(f"{len(entries)} calls, {len(misses)} of them missed\n", aside=True)
     for entry in misses:

@@ -191,6 +191,18 @@ async def test_a_criterion_that_no_shared_case_has_is_left_out(tmp_path: Path) -
         assert found.in_words.startswith("Run more: v2 scores as high as v1, ")
 
 
+async def test_scores_beside_a_verdict_are_of_the_same_cases(tmp_path: Path) -> None:
+    """v2 has no output of the case that v1 fails: over all of each run it is higher, on the cases of both it is lower."""
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 4)
+        await answered(engine, "v1", {0: True, 1: True, 2: False, 3: False})
+        await answered(engine, "v2", {0: True, 1: False})
+        found = await summary_of(engine)
+        assert (found.score_a, found.score_b) == (0.5, 0.5)
+        assert found.compared_scores == (1.0, 0.5)
+        assert "v2 scores 0.500 lower than v1 on the outputs of both runs (+0.000 over all of each)" in found.in_words
+
+
 async def test_passes_are_counted_of_the_outputs_that_each_version_has(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await fleet(engine, 2)

@@ -122,7 +122,10 @@ def test_an_unknown_type_is_refused_by_name_with_what_is_known(unknown: str) -> 
     with pytest.raises(UnsupportedError) as refusal:
         vet(Assertion(type=unknown), at="suite.yaml:3")
     assert str(refusal.value).startswith(f"suite.yaml:3: unknown assertion type {unknown!r}")
-    assert ", ".join(NAMES) in refusal.value.remedy
+    nearest = refusal.value.remedy.partition("Nearest: ")[2].partition(". ")[0].split(", ")
+    assert len(nearest) == 3
+    assert {*nearest} <= {*NAMES}
+    assert f"docs/reference/assertions.md lists all {len(NAMES)}" in refusal.value.remedy
     with pytest.raises(UnsupportedError):
         check(Assertion(type=unknown), SUBJECT)
     with pytest.raises(UnsupportedError):
@@ -152,7 +155,7 @@ def test_names_of_other_tools_are_none_of_ours_and_lead_to_ours() -> None:
 
 
 def test_a_name_like_no_other_gets_no_hint() -> None:
-    with pytest.raises(UnsupportedError, match="unknown assertion type 'xyzzy'\\. Known are"):
+    with pytest.raises(UnsupportedError, match="unknown assertion type 'xyzzy'\\. Nearest: "):
         vet(Assertion(type="xyzzy"))
 
 
@@ -203,6 +206,13 @@ def test_no_assertions_pass_with_score_1_whatever_the_threshold() -> None:
 def test_one_check_that_cannot_be_carried_out_leaves_the_whole_undone() -> None:
     latency = Assertion(type="latency", threshold=5)
     assert check_all([YES, latency, NO], Subject("a")) == Unchecked("latency", "the latency of the output is unknown")
+
+
+@pytest.mark.parametrize("figure", [-1.0, math.nan, math.inf])
+def test_a_figure_that_can_be_none_passes_no_limit(figure: float) -> None:
+    found = check_all([Assertion(type="cost", threshold=5)], Subject("a", cost_usd=figure))
+    assert isinstance(found, Unchecked)
+    assert f"a cost of {figure:g} USD was reported" in found.reason
 
 
 def test_evidence_reaches_every_check() -> None:

@@ -106,6 +106,8 @@ def _within(assertion: Assertion, measured: float | None, name: str, unit: str) 
     limit = assertion.threshold
     if measured is None or limit is None:
         return Unmet(f"the {name} of the output is unknown" if measured is None else f"{name} has no threshold")
+    if not 0 <= measured < inf:
+        return Unmet(f"a {name} of {measured:g} {unit} was reported for the output, and a {name} is a number from 0")
     return UnweightedResult(measured <= limit, f"{name} {measured:g} {unit}, limit {limit:g} {unit}")
 
 

@@ -1,0 +1,63 @@
+"""The temporary folders of units: each is held by the process that made it, and one that nobody holds is removed at the next start."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+PREFIX, UNFINISHED = "minions-evals-world-", "minions-evals-new-world-"
+OWNER = "owner"
+"""The file that the process which made a folder keeps locked. The system lets go of it however that process ends."""
+OLD_S = 86_400
+"""From this age on a folder that was never held is removed: no start takes that long."""
+
+
+def unit_folder() -> tuple[Path, FileLock]:
+    """A new folder, and the lock by which this process holds it. What killed processes left is removed once."""
+    remove_left()
+    begun = Path(tempfile.mkdtemp(prefix=UNFINISHED))
+    held = FileLock(begun / OWNER, thread_local=False)
+    held.acquire()
+    folder = begun.with_name(begun.name.replace(UNFINISHED, f"{PREFIX}{os.getpid()}-", 1))
+    begun.rename(folder)  # it is seen by others once it is held
+    return folder, held
+
+
+@cache
+def remove_left() -> None:
+    """Removes the folders whose processes are gone, once for this process."""
+    with suppress(OSError):  # another start may remove them at the same time
+        for folder in [*_folders()]:
+            if _is_left(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folders() -> Iterator[Path]:
+    """The folders of this user's units: what another user laid there is not opened."""
+    for found in Path(tempfile.gettempdir()).iterdir():
+        if found.name.startswith((PREFIX, UNFINISHED)):
+            status = found.lstat()
+            if stat.S_ISDIR(status.st_mode) and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid()):
+                yield found
+
+
+def _is_left(folder: Path) -> bool:
+    """Whether the process that made the folder is gone."""
+    try:
+        if folder.name.startswith(UNFINISHED):
+            return time.time() - folder.stat().st_mtime > OLD_S
+        if not (folder / OWNER).exists():  # what a server of the unit wrote after the folder was gone
+            return not any(folder.glob("*.json")) or time.time() - folder.stat().st_mtime > OLD_S
+        with FileLock(folder / OWNER, timeout=0, thread_local=False):
+            return True
+    except (OSError, Timeout):
+        return False
