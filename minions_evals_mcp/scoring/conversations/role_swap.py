@@ -1,4 +1,4 @@
-"""A user who speaks as the assistant: told by what only an assistant does. Pure.
+"""A user who speaks as the assistant: told by what only an assistant does, and by how those who serve speak. Pure.
 
 It offers its service, asks for what the user alone has, reports work done for somebody, thanks for the contact, or calls itself one.
 The patterns, by language, address "you"; a user's own "me" and "my" do not match.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from minions_evals_mcp.scoring.conversations.speaker import serving_log_odds
 from minions_evals_mcp.scoring.conversations.wording import plain, says, sentences
 
 _EN_THING = (
@@ -234,6 +235,8 @@ _OF_YOU = re.compile(
     r"|\bsu\b(?=[^.!?]{0,60}\?)|您的|你的|お客様の",
 )
 _ALIKE, _LEAST_WORDS = 0.8, 4
+SERVES = 1.25
+"""Above these log-odds a message in answer to the agent is taken for one of somebody who serves."""
 
 
 def speaks_as_assistant(text: str, known_names: Collection[str], said_by_agent: Collection[str]) -> str | None:
@@ -244,7 +247,10 @@ def speaks_as_assistant(text: str, known_names: Collection[str], said_by_agent: 
             return found[0].strip()
     questions = [one for one in sentences(own) if _is_question(one)]
     asked = [one for one in questions if _OF_YOU.search(one) and any(says(one, name) for name in known_names)]
-    return next(iter(asked), None) or next(_echoes(questions, said_by_agent), None)
+    told = next(iter(asked), None) or next(_echoes(questions, said_by_agent), None)
+    if told is None and said_by_agent and serving_log_odds(own) > SERVES:
+        return own.strip()
+    return told
 
 
 def _echoes(questions: Collection[str], said_by_agent: Collection[str]) -> Iterator[str]:

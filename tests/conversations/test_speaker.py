@@ -1,0 +1,35 @@
+"""Who speaks in a message: a user that takes the assistant's place is found where no phrase gives it away."""
+
+from __future__ import annotations
+
+import pytest
+
+from minions_evals_mcp.scoring.conversations.role_swap import speaks_as_assistant
+from minions_evals_mcp.scoring.conversations.speaker import READ, features, serving_log_odds
+from tests.bench.conversations.speaker import HALVES, figures
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_of_swapped_messages_by_an_author_who_saw_no_rule_most_are_found(half: str) -> None:
+    found, swapped, accused, sound = figures(half, english=True)
+    assert (found >= 0.85 * swapped, accused <= 0.05 * sound) == (True, True)
+    found, swapped, accused, sound = figures(half, english=False)
+    assert (found >= 0.35 * swapped, accused <= 0.05 * sound) == (True, True)
+
+
+SERVING = "That fare cannot be changed, but you can add a bag until the day before departure."
+
+
+def test_a_message_is_accused_only_in_answer_to_the_agent() -> None:
+    assert speaks_as_assistant(SERVING, (), ["What would you like to change?"]) == SERVING
+    assert speaks_as_assistant(SERVING, (), []) is None
+
+
+@pytest.mark.parametrize("text", ["", " ", "?", "\ud800", "\u0000", "ok", "12", "x" * 10_000, "\u3002" * 5_000])
+def test_any_text_has_odds(text: str) -> None:
+    assert abs(serving_log_odds(text)) < 50
+
+
+def test_of_a_long_message_only_the_beginning_is_read() -> None:
+    begun = "I would like to return the kettle. " * 40
+    assert features(begun[:READ]) == features(begun)
