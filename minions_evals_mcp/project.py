@@ -20,6 +20,7 @@ from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationErr
 from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.providers import PROVIDERS
+from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
@@ -392,7 +393,7 @@ def _refusal(file: Path, error: ValidationError) -> BadInputError:
         for table, fields in tables.items()
         for name in difflib.get_close_matches(key.replace("-", "_"), fields.model_fields, 1)
     ]
-    hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
+    hint = f"Did you mean {near[0]}?" if near else known_names(key, known, "docs/reference/settings.md")
     return BadInputError(f"{file}: unknown key {place!r}.", remedy=hint)
 
 

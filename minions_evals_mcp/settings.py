@@ -10,6 +10,7 @@ from pathlib import Path
 
 from minions_evals_mcp import known_secrets
 from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, ProviderAccess, name_endpoint
+from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
@@ -78,7 +79,7 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
             hint = (
                 f"Did you mean {PREFIX}{near[0]}?"
                 if near
-                else f"Known are {', '.join(PREFIX + known for known in KNOWN)}."
+                else known_names(name, [PREFIX + known for known in KNOWN], "docs/reference/settings.md")
             )
             raise BadInputError(f"the environment variable {name} is unknown.", remedy=hint)
 

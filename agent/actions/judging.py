@@ -7,7 +7,7 @@ from functools import partial
 from agent.message_work import MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.neighbours import CAPTURE, NOT_RECORDED, AgentRun
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import RunRequest
@@ -79,6 +79,8 @@ async def judge_agent_run(work: MessageWork) -> Json:
 
 
 def _why_unjudged(run: Record[AgentRun]) -> str:
+    if run.fields.stop_reason == NOT_RECORDED:
+        return f"its output was not recorded: {CAPTURE}"
     keys = ", ".join(run.fields.inputs) or "none"
     return (
         f"no active case of {run.fields.agent_id}, or without an agent, has exactly its inputs (keys: {keys}; `minions-evals show"

@@ -14,9 +14,16 @@ from minions_evals_mcp.domain.values import Json, from_millis, iso, to_millis
 NAMES = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
 ARGUMENTS = (
     "gen_ai.tool.call.arguments", "tool_arguments", "gen_ai.tool.arguments", "ai.toolCall.args", "tool.parameters", "input.value",
-    "traceloop.entity.input",
+    "traceloop.entity.input", "gcp.vertex.agent.tool_call_args",
 )  # fmt: skip
-RESULTS = ("gen_ai.tool.call.result", "tool_response", "ai.toolCall.result", "output.value", "traceloop.entity.output")
+RESULTS = (
+    "gen_ai.tool.call.result",
+    "tool_response",
+    "ai.toolCall.result",
+    "output.value",
+    "traceloop.entity.output",
+    "gcp.vertex.agent.tool_response",
+)
 """Where the conventions and the common instrumentations (pydantic-ai, Vercel's AI SDK, OpenInference, OpenLLMetry) write a call."""
 LONGEST_LITERAL = 100_000
 TOOL, AGENT = "execute_tool", "invoke_agent"

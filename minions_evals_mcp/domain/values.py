@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Self, TypeVar, get_args
 
@@ -72,6 +72,27 @@ def first_named(names: Sequence[str], most: int, *, of: int | None = None, betwe
     """The first `most` of the names, and how many more there are: of all that are given, or of `of`."""
     left = (len(names) if of is None else of) - min(most, len(names))
     return between.join(names[:most]) + (f" and {left} more" if left > 0 else "")
+
+
+FEW_NAMES, NEAREST = 10, 3
+"""The most names that a refusal lists, and how many of a longer list it names."""
+
+
+def known_names(given: object, known: Collection[str], listed: str = "", *, are: str = "Known are") -> str:
+    """The names that are known, where they are few; else the nearest to the given one, and what lists all of them."""
+    if len(known) <= FEW_NAMES:
+        return f"{are} {', '.join(known)}."
+    import difflib  # noqa: PLC0415  for a refusal only
+
+    near = difflib.get_close_matches(str(given)[:LONGEST_GIVEN], [*known], NEAREST, 0)
+    nearest = "Nearest" if are[0].isupper() else "nearest"
+    return f"{nearest}: {', '.join(near)}." + (
+        f" {listed} lists all {len(known)}." if listed else f" There are {len(known)}."
+    )
+
+
+LONGEST_GIVEN = 200
+"""So much of a name is compared with those that are known."""
 
 
 def is_made(ident: str) -> bool:
@@ -223,7 +244,9 @@ def unknown_key(kind: type[BaseModel], place: Sequence[int | str]) -> str:
     near = difflib.get_close_matches(str(place[-1]), known, 1)
     if near:
         return f"unknown key; did you mean {near[0]!r}?"
-    return f"unknown key; known are {', '.join(known)}" if known else "unknown key"
+    if not known:
+        return "unknown key"
+    return f"unknown key; {known_names(place[-1], known, are='known are')}".removesuffix(".")
 
 
 def _values_at(kinds: Sequence[type[BaseModel]], place: Sequence[int | str]) -> Sequence[type[BaseModel]]:

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.evaluation.checks import Check
 from minions_evals_mcp.interop.parsing import parse_yaml
@@ -117,7 +118,10 @@ def _of_row(fields: dict[str, Any], at: str) -> Case:
     inputs = fields["inputs"] if "inputs" in fields else {key: value for key, value in fields.items() if key not in OWN}
     strange = sorted(fields.keys() - OWN) if "inputs" in fields else []
     if strange:
-        raise BadInputError(f"{at}: unknown key {strange[0]!r}.", remedy=f"Known are {', '.join(sorted(OWN))}.")
+        raise BadInputError(
+            f"{at}: unknown key {strange[0]!r}.",
+            remedy=known_names(strange[0], sorted(OWN), "docs/reference/python.md"),
+        )
     if inputs is None or inputs == {}:
         raise BadInputError(f"{at} has no inputs.", remedy="Give `inputs`, or columns beside `expected` and `id`.")
     checks = row.first(CHECKS) or ()

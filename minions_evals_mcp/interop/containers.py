@@ -28,7 +28,6 @@ ARCHIVE = Container("a ZIP archive", "Unpack it, and import the files in it.")
 IN_ZIP: dict[bytes, Container] = {b"xl/": WORKBOOK, b"word/": DOCUMENT}
 """Names of folders that tell what a ZIP archive is; they stand in it as they are."""
 PACKED: dict[bytes, Container] = {
-    b"\x1f\x8b": Container("packed with gzip", "Unpack it with `gunzip -k` and import that file."),
     b"BZh": Container("packed with bzip2", "Unpack it with `bunzip2 -k` and import that file."),
     b"\xfd7zXZ": Container("packed with xz", "Unpack it with `unxz -k` and import that file."),
     b"\x28\xb5\x2f\xfd": Container("packed with Zstandard", "Unpack it with `unzstd` and import that file."),

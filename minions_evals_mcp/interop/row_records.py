@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import TYPES, Record, not_finite_at, record_from_wire
+from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.table_rows import TableRow, read_rows
@@ -68,7 +69,10 @@ def vet_path(kind: RowType, path: str) -> None:
     name, dot, inside = path.partition(".")
     known = shapes(kind)
     if name not in known:
-        raise BadInputError(f"{kind} has no field {name!r}.", remedy=f"Its fields are {', '.join(known)}.")
+        raise BadInputError(
+            f"{kind} has no field {name!r}.",
+            remedy=known_names(name, known, "docs/reference/records.md", are="Its fields are"),
+        )
     if dot and (known[name] != "mapping" or "" in inside.split(".")):
         mappings = ", ".join(name for name, shape in known.items() if shape == "mapping")
         raise BadInputError(f"{path} is no part of a field.", remedy=f"Parts can be filled of {mappings}.")

@@ -14,6 +14,7 @@ from pydantic_core import from_json, to_json
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.conversations import MESSAGES
 from minions_evals_mcp.domain.outputs import answered_record, output_value, value_text
+from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
 from minions_evals_mcp.frozen_types import tuples_of
 from minions_evals_mcp.interop.finite_numbers import vet_finite
@@ -155,7 +156,9 @@ def read_object(
             document[meant] = document.pop(name)
     if not document.keys() <= known:
         unknown = min(document.keys() - known)
-        raise InvalidRecordError(f"unknown key; known are {', '.join(sorted(known))}", field=unknown)
+        raise InvalidRecordError(
+            f"unknown key; {known_names(unknown, sorted(known), are='known are')}".removesuffix("."), field=unknown
+        )
     for key in required:
         if key not in document:
             raise InvalidRecordError("is missing", field=key)

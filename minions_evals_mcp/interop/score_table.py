@@ -16,6 +16,7 @@ from minions_evals_mcp.interop.finite_numbers import vet_finite
 from minions_evals_mcp.interop.text_table import read_text_table
 from minions_evals_mcp.scoring.score_card import Row
 from minions_evals_mcp.scoring.score_matrix import CustomScore, custom_score
+from minions_evals_mcp.unpacked_files import is_packed, unpacked
 
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
@@ -25,6 +26,8 @@ def read_table(path: Path) -> Iterator[Row] | CustomScore:
 
     Raises `InvalidRecordError` with file and line, while rows are read.
     """
+    if is_packed(path):
+        return _unpacked_rows(path)
     match path.suffix.lower():
         case ".csv" | ".tsv":
             return _csv_rows(path)
@@ -32,6 +35,12 @@ def read_table(path: Path) -> Iterator[Row] | CustomScore:
             return _json_rows(path)
         case _:
             return _json_lines(path)
+
+
+def _unpacked_rows(path: Path) -> Iterator[Row] | CustomScore:
+    with unpacked(path) as plain:
+        table = read_table(plain)
+        return table if isinstance(table, CustomScore) else iter([*table])
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, cast
@@ -20,6 +20,7 @@ from minions_evals_mcp.interop.containers import container
 from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
 from minions_evals_mcp.sandbox.child_environment import child_environment
+from minions_evals_mcp.unpacked_files import is_packed, unpacked
 
 LINES = (".jsonl", ".ndjson")
 LIST = ".json"
@@ -43,6 +44,8 @@ def read_rows(path: Path) -> Iterator[TableRow]:
 
     Raises `InvalidRecordError` with file and line while rows are read, `UnsupportedError` for another kind of file.
     """
+    if is_packed(path):
+        return _unpacked_rows(path)
     kind = path.suffix.lower()
     if kind in SEPARATORS:
         return _text_rows(path)
@@ -57,6 +60,12 @@ def read_rows(path: Path) -> Iterator[TableRow]:
     raise UnsupportedError(
         f"{path} is not a table.", remedy=f"Rows are read from {', '.join((*SUFFIXES, LIST))} files."
     )
+
+
+def _unpacked_rows(path: Path) -> Iterator[TableRow]:
+    with unpacked(path) as plain:
+        for row in read_rows(plain):
+            yield replace(row, where=row.where.replace(str(plain), str(path)))
 
 
 def _text_rows(path: Path) -> Iterator[TableRow]:

@@ -13,6 +13,7 @@ from pydantic import JsonValue, TypeAdapter
 from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest, text_digest
+from minions_evals_mcp.domain.neighbours import CAPTURE, NOT_RECORDED
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable
 from minions_evals_mcp.domain.values import Unit, Value, is_blank
 from minions_evals_mcp.frozen_types import frozen_type
@@ -114,6 +115,8 @@ class LlmJudge:
 
     async def judge(self, criteria: Sequence[Criterion], work: Work) -> list[Said]:
         """One answer for each criterion; an empty output is scored by rule, without a call, unless the judge `asks_empty`."""
+        if work.observed.finish_reason == NOT_RECORDED and not work.observed.output:
+            return [NotJudgeable(criterion.id, f"the output was not recorded: {CAPTURE}") for criterion in criteria]
         excuse = None if self.asks_empty else no_answer(work)
         if excuse is not None:
             return [by_rule(criterion, criterion.fields.min_score, f"no answer: {excuse}") for criterion in criteria]

@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.incoming.omitted import without_omitted
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.domain.request_fields import AgentRunId, TestCaseId
-from minions_evals_mcp.domain.values import Id, Text, Value, Visible, unknown_key
+from minions_evals_mcp.domain.values import Id, Text, Value, Visible, known_names, unknown_key
 from minions_evals_mcp.engine.request import JudgeChoice
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.judges.packets import GivenJudgment
@@ -149,7 +149,7 @@ def kind_of(name: str) -> MessageKind[Any]:
     kind = KINDS.get(name)
     if kind is None:
         near = difflib.get_close_matches(name, KINDS, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(KINDS)}."
+        hint = f"Did you mean {near[0]}?" if near else known_names(name, KINDS, "docs/reference/messages.md")
         raise UnsupportedError(f"unknown message type {name!r}.", remedy=hint)
     return kind
 

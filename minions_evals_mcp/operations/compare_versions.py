@@ -100,6 +100,16 @@ async def of_runs(engine: Engine, request: Request) -> Record[PromptComparison]:
     return await compare_runs(engine, run_a, run_b, tie_threshold=request.tie_threshold)
 
 
+async def newest_runs(engine: Engine, benchmark_id: str) -> list[tuple[str, str]]:
+    """The two newest runs of the benchmark under different versions, the earlier first; fewer where there are not two, none if sealed."""
+    from minions_evals_mcp.store.runs import newest_of_two_versions  # noqa: PLC0415  as above
+    from minions_evals_mcp.store.seals import is_sealed  # noqa: PLC0415  as above
+
+    return await engine.store.read(
+        lambda db: [] if is_sealed(db, benchmark_id) else newest_of_two_versions(db, benchmark_id)
+    )
+
+
 async def start(engine: Engine, request: Request, *, default_target: str | None = None) -> Started:
     """The comparison's job, recorded and ready to run."""
     from minions_evals_mcp.engine.compare.compare_prompt_versions import start_comparison  # noqa: PLC0415  as above

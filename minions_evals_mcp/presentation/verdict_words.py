@@ -59,7 +59,8 @@ def pair_words(reading: PairReading) -> str:
         )
     if not reading.better and not reading.worse:
         return f"{verdict_word(reading)}: no score changed on {_cases(reading.cases)}"
-    doubt = ", not statistically significant" if reading.verdict == "inconclusive" else ""
+    open_because = f", but {reading.why}" if reading.why else ", not statistically significant"
+    doubt = open_because if reading.verdict == "inconclusive" else ""
     within = ", too little to matter" if reading.verdict == "equivalent" else ""
     return f"{reading.verdict}: score {_figures(reading)}{doubt}{within}"
 

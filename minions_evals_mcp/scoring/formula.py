@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from statistics import fmean
 
+from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.values import excerpt
@@ -185,7 +186,10 @@ class _Reading:
 
     def _call(self, name: str) -> _Node:
         if name not in FUNCTIONS:
-            raise _refused(self._text, f"there is no function {name!r}; known are {', '.join(FUNCTIONS)}")
+            raise _refused(
+                self._text,
+                f"there is no function {name!r}; {known_names(name, FUNCTIONS, are='known are').removesuffix('.')}",
+            )
         act, fewest, most = FUNCTIONS[name]
         self._take("(")
         given = [self.ternary()]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.server.catalogue import CATALOGUE, TOOLSETS
 from minions_evals_mcp.settings import EXPLAIN, Settings
@@ -119,6 +120,6 @@ def _names(kind: str, given: str, known: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
+            hint = f"Did you mean {near[0]}?" if near else known_names(name, known)
             raise BadInputError(f"unknown {kind} {name!r}.", remedy=hint)
     return names

@@ -5,9 +5,6 @@ from __future__ import annotations
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 
-NO_FINAL_ANSWER = "no final answer"
-"""The stop reason of a run that ends before the agent answered: its program still runs, or was ended."""
-
 
 def is_unfinished(wire: Json) -> bool:
     """Whether the agent-run on the wire is under way, as far as what was read says."""

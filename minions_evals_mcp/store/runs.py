@@ -163,6 +163,17 @@ def own_run(db: Db, benchmark_id: str) -> str | None:
     return None if row is None else row[0]
 
 
+def newest_of_two_versions(db: Db, benchmark_id: str) -> list[tuple[str, str]]:
+    """The newest run of the benchmark under a prompt version and the newest under another, the earlier first; each with its version."""
+    rows = db.execute(
+        "SELECT id, prompt_version_ref FROM (SELECT id, prompt_version_ref, max(seq) AS newest FROM benchmark_run"
+        f" WHERE benchmark_id = ? AND {WHOLE} AND prompt_version_ref IS NOT NULL GROUP BY prompt_version_ref)"
+        " ORDER BY newest DESC LIMIT 2",
+        (benchmark_id,),
+    ).fetchall()
+    return [(run_id, version) for run_id, version in reversed(rows)]
+
+
 def series_of(db: Db, run_id: str) -> str:
     """Returns which trend the benchmark-run belongs to: equal for runs that are measured alike."""
     return db.execute("SELECT series FROM benchmark_run WHERE id = ?", (run_id,)).fetchone()[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from minions_evals_mcp.domain.conversations import content_text
-from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.neighbours import CAPTURE, NOT_RECORDED, AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, Skipped, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
@@ -30,6 +30,8 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
     if fields.status in {"running", "pending-approval"}:
         why = f" ({fields.stop_reason})" if fields.stop_reason else ""
         return Skipped(f"agent-run {run.id} is {fields.status}{why}; run again when it is complete")
+    if fields.stop_reason == NOT_RECORDED and not fields.tool_calls_log:
+        return Skipped(f"agent-run {run.id} has no recorded output: {CAPTURE}")
     latency = _latency_ms(fields)
     timed_out = timeout_ms is not None and latency is not None and latency > timeout_ms
     error = (fields.error_message or "the agent-run failed") if fields.status == "failed" else None

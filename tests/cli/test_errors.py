@@ -147,7 +147,8 @@ def test_every_reading_command_answers_one_json_value(shop: Terminal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("MINIONS_EVALS_DBB", "MINIONS_EVALS_DB?"), ("MINIONS_EVALS_QQQ", "Known are")]
+    ("name", "hint"),
+    [("MINIONS_EVALS_DBB", "MINIONS_EVALS_DB?"), ("MINIONS_EVALS_QQQ", "docs/reference/settings.md lists all")],
 )
 def test_an_unknown_variable_of_ours_is_refused_by_name(at: Terminal, name: str, hint: str) -> None:
     (found,) = at.with_env(**{name: "1"}).many(["list", "benchmark"])

@@ -420,3 +420,35 @@ def _bad_on_three(question: str) -> str:
 
 def _is_good(output: str) -> bool:
     return output == "good"
+
+
+def _fails_fifteen(number: int) -> str:
+    return "good" if number >= 15 else "bad"
+
+
+def _breaks_on_ten(number: int) -> str:
+    if number >= 20:
+        raise RuntimeError("503")
+    return "good" if number < 8 or number >= 15 else "bad"
+
+
+def test_outputs_that_broke_make_no_improvement(evaluated: Any) -> None:
+    """8 of 15 failures pass now, and 10 that passed broke: "improved" on what is left, undecided with what is missing."""
+    cases = [{"number": number} for number in range(30)]
+    before = evaluated(_fails_fifteen, cases, checks=[_is_good], name="broke", version="1")
+    after = evaluated(_breaks_on_ten, cases, checks=[_is_good], name="broke", version="2")
+    reading = after.compare(before).reading
+    assert (reading.verdict, reading.better, reading.worse) == ("inconclusive", 8, 0)
+    assert reading.p_value < 0.05
+    shown = " ".join(str(after.compare(before)).split())
+    assert (
+        "but 10 outputs are missing: if missing outputs count as failures, the verdict would be inconclusive" in shown
+    )
+    assert "not statistically significant" not in shown
+
+
+def test_cases_that_a_suite_no_longer_has_are_not_missing(evaluated: Any) -> None:
+    cases = [{"number": number} for number in range(30)]
+    before = evaluated(_fails_fifteen, cases, checks=[_is_good], name="shrank", version="1")
+    after = evaluated(_breaks_on_ten, cases[:20], checks=[_is_good], name="shrank", version="2")
+    assert after.compare(before).reading.verdict == "improved"

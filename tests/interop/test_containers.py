@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import json
 import lzma
 import zipfile
@@ -30,7 +29,6 @@ def _zipped(*names: str) -> Callable[[Path], None]:
 
 
 MADE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "samples.jsonl.gz": (lambda path: path.write_bytes(gzip.compress(LINES)), "packed with gzip"),
     "samples.jsonl.bz2": (lambda path: path.write_bytes(bz2.compress(LINES)), "packed with bzip2"),
     "samples.jsonl.xz": (lambda path: path.write_bytes(lzma.compress(LINES)), "packed with xz"),
     "book.xlsx": (_zipped("[Content_Types].xml", "xl/workbook.xml"), "an Excel workbook"),
@@ -57,7 +55,7 @@ def test_an_aggregate_of_lm_eval_leads_to_its_samples(tmp_path: Path) -> None:
     assert "samples_" in str(error.remedy)
 
 
-@pytest.mark.parametrize("name", ["missing.gz", "missing.xlsx"])
+@pytest.mark.parametrize("name", ["missing.jsonl.gz", "missing.xlsx"])
 def test_a_file_that_is_not_there_is_said_not_to_be(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadInputError, match=name):
         list(read_rows(tmp_path / name))

@@ -276,6 +276,15 @@ async def test_an_output_that_says_nothing_scores_lowest_by_rule_without_a_call(
         assert one.rationale.startswith("no answer: the output ")
 
 
+async def test_an_output_that_nobody_recorded_is_not_judged() -> None:
+    """It may have been right: that the calls of its run are known says nothing of it."""
+    async with bench() as at:
+        (found,) = await at.said(FAIR, of=work({}, finish_reason="content not recorded"))
+        assert at.server.requests == 0
+    assert isinstance(found, NotJudgeable)
+    assert found.reason == "the output was not recorded: switch on the capture of content in its instrumentation"
+
+
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [

@@ -17,6 +17,7 @@ from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.seals import SealedVerdict
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.engine.answers.comparison_summary import (
     ComparisonSummary,
     Margin,
@@ -32,7 +33,7 @@ from minions_evals_mcp.operations import compare_versions as operation
 from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations import rejudge as rejudging
 from minions_evals_mcp.operations.engine import Engine
-from minions_evals_mcp.operations.ids import with_whole_ids
+from minions_evals_mcp.operations.ids import whole_id, with_whole_ids
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store.queries.pages.listings import ids_beginning
 
@@ -55,7 +56,8 @@ async def compare(
 ) -> int:
     """Compare two prompt versions on a benchmark: which is better, and is that significant?
 
-    Runs the benchmark under both versions on the same cases, or compares two stored runs. With --fail-on-regression,
+    Runs the benchmark under both versions on the same cases, or compares two stored runs. A benchmark alone: its two
+    newest runs of different versions. With --fail-on-regression,
     exit 1 if the new version is significantly worse. Exit 3 if outputs could not be judged or there is too little
     data to decide.
     Example: minions-evals compare support/quality --from support/prompt@1 --to support/prompt@2
@@ -63,7 +65,7 @@ async def compare(
     Parameters
     ----------
     id
-        The benchmark (with --from and --to), or the first of two benchmark-runs, by id or key.
+        The benchmark, or the first of two benchmark-runs, by id or key.
     other
         The second benchmark-run, by id or key.
     limit
@@ -83,7 +85,10 @@ async def compare(
     allowed = None if margin is None else Margin.parse(margin)
     gates = partial(_gate, literal=literal) if fail_on_regression else None
     async with options.session(common) as engine:
-        if other is not None:
+        pair = () if other else await _newest(engine, id, given, options, common)
+        if pair:
+            ident = (await operation.of_runs(engine, given.request(operation.Request, run_ids=pair))).id
+        elif other is not None:
             if given.values["version_a"] or given.values["version_b"] or given.values["sequential"]:
                 raise BadInputError(
                     "two runs take no versions to compare.", remedy="Leave --from, --to and --sequential out."
@@ -137,6 +142,24 @@ def _gate(summary: ComparisonSummary, *, literal: bool) -> int:
             return 0
 
 
+async def _newest(
+    engine: Engine, benchmark_id: str, given: GivenOptions, options: RunOptions, common: Common
+) -> tuple[str, ...]:
+    """The two newest runs of a benchmark that is named alone; says which. Empty where versions or options are given, or none are there."""
+    if any(given.values[name] for name in ("version_a", "version_b", "sequential")) or options != RUN_DEFAULTS:
+        return ()
+    runs = await operation.newest_runs(engine, await whole_id(engine, benchmark_id, "benchmark"))
+    if len(runs) < 2:
+        return ()
+    names = [f"{version} (run {short_id(run_id)})" for run_id, version in runs]
+    if not common.json:
+        tell(
+            f"Comparing the two newest runs: {names[0]} and {names[1]}. Choose others with --from and --to.\n",
+            aside=True,
+        )
+    return tuple(run_id for run_id, _ in runs)
+
+
 async def _run_both(
     engine: Engine, benchmark_id: str, given: GivenOptions, options: RunOptions, common: Common
 ) -> str | SealedVerdict | None:
@@ -145,8 +168,9 @@ async def _run_both(
     if before is None or after is None:
         known = await engine.store.read(lambda db: ids_beginning(db, "prompt-version", "", limit=2))
         example = f"--from {known[1]} --to {known[0]}" if len(known) > 1 else "--from VERSION --to VERSION"
+        missing = "--to is" if before else "--from is" if after else "--from and --to are"
         raise BadInputError(
-            f"{'--from' if before is None else '--to'} is missing.",
+            f"{missing} missing.",
             remedy=f"Name both prompt versions (minions-evals compare {benchmark_id} {example}), or two runs: compare RUN RUN.",
         )
     if options.prompt_version is not None:

@@ -24,6 +24,7 @@ from minions_evals_mcp.interop.parsing import ROOTS
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.sessions.sub_agents import is_of_a_session
+from minions_evals_mcp.unpacked_files import unpacked
 
 SUITE = "suite"
 MOST_NAMED = 5
@@ -64,14 +65,20 @@ def members(folder: Path) -> tuple[list[Path], list[Path]]:
     if not known:
         raise BadInputError(
             f"{folder} holds {len(files)} files, but no suite and no known format.",
-            remedy=f"Name one file to see what was detected in it. Known formats: {', '.join(BY_NAME)} (docs/reference/log-formats.md).",
+            remedy=f"Name one file to see what was detected in it. docs/reference/log-formats.md lists the {len(BY_NAME)} known formats.",
         )
     return known, others
 
 
+def form_name(file: Path) -> str:
+    """The name of the format that the file looks like, packed or not; raises as `format_of` does."""
+    with unpacked(file) as plain:
+        return getattr(format_of(plain, None), "name", SUITE)
+
+
 def _is_known(file: Path) -> bool:
     try:
-        format_of(file, None)
+        form_name(file)
     except EvalsError:
         return False
     return True

@@ -17,6 +17,7 @@ from minions_evals_mcp.cli.keep.log_imports import (
     explained,
     explanation,
     export_log,
+    form_name,
     format_of,
     import_log,
     import_summary,
@@ -29,7 +30,7 @@ from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import TYPES, Record, wire_fields
 from minions_evals_mcp.domain.results import TestRun
-from minions_evals_mcp.domain.values import minute
+from minions_evals_mcp.domain.values import known_names, minute
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled, save_with_baselines
 from minions_evals_mcp.engine.records.restoring import handed_in
 from minions_evals_mcp.engine.records.save_records import Saved, page_of
@@ -44,6 +45,7 @@ from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.queries import links
 from minions_evals_mcp.store.queries.report_units import titles
+from minions_evals_mcp.unpacked_files import unpacked
 
 PAGE = 500
 TELLING = ("benchmark_id", "failure_type", "agent_id")
@@ -127,10 +129,11 @@ def _explain_all(file: Path, name: str | None, common: Common) -> int:
 
 
 def _explain(file: Path, name: str | None, common: Common) -> None:
-    if common.json:
-        say(explained(file, name))
-    else:
-        tell(explanation(file, name))
+    with unpacked(file) as plain:
+        if common.json:
+            say({**explained(plain, name), "file": str(file)})
+        else:
+            tell(explanation(plain, name).replace(str(plain), str(file)))
 
 
 async def _import_files(files: list[Path], name: str | None, common: Common) -> int:
@@ -147,13 +150,11 @@ async def _import_files(files: list[Path], name: str | None, common: Common) -> 
 
 async def _import_one(engine: Engine, file: Path, name: str | None, common: Common, *, told: bool = True) -> Saved:
     """Take the file in; unless `told`, only what is to be noted of it is said."""
-    form = format_of(file, name)
-    if form is None:
-        saved, went_on = await import_file(engine, file)
-        about, lines = None, ""
-    else:
-        taken = await import_log(engine, form, file)
-        saved, went_on, about, lines = taken.saved, taken.went_on, taken.wire(), import_summary(taken, common.db)
+    with unpacked(file) as plain:
+        form = format_of(plain, name)
+        taken = None if form is None else await import_log(engine, form, plain)
+        saved, went_on = await import_file(engine, plain) if taken is None else (taken.saved, taken.went_on)
+    about, lines = (None, "") if taken is None else (taken.wire(), import_summary(taken, common.db))
     if told or common.json or saved.notes or went_on.run_ids or went_on.left:
         _say(file, saved, went_on, common, about=about, lines=lines)
     return saved
@@ -167,7 +168,7 @@ async def _import_folder(engine: Engine, folder: Path, name: str | None, common:
     for file in known:
         form = SUITE
         try:
-            form = name or getattr(format_of(file, None), "name", SUITE)
+            form = name or form_name(file)
             saved = await _import_one(engine, file, name, common, told=len(known) <= EACH_UP_TO)
             tally.took(form, new=saved.new, changed=saved.changed, unchanged=saved.unchanged)
         except BadInputError as error:
@@ -275,7 +276,9 @@ def _known(kind: str) -> str:
     if kind not in TYPES:
         near = get_close_matches(kind, TYPES, 1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise UnsupportedError(f"unknown record type {kind!r}{hint}", remedy=f"Types are {', '.join(sorted(TYPES))}.")
+        raise UnsupportedError(
+            f"unknown record type {kind!r}{hint}", remedy=known_names(kind, sorted(TYPES), "docs/reference/records.md")
+        )
     return kind
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from statistics import fmean
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import PromptComparison
@@ -119,7 +123,8 @@ class ComparisonSummary(Value):
 
     `names` are what people call the two versions. It is the `attempt`-th to beat version A, decided at the error `level`,
     which is that of `interval`, too, on the data of these two runs and of the comparisons `pooled`, or of all `storedResults` of
-    either version. `passes` and `criteria` are those of the two runs, at .05.
+    either version. `passes` and `criteria` are those of the two runs, at .05. `scoreA`, `scoreB` are over all outputs of each
+    run; `sharedScoreA`, `sharedScoreB` over the cases of both, where these differ: on them rest verdict, interval and passes.
     """
 
     comparison_id: str
@@ -131,6 +136,8 @@ class ComparisonSummary(Value):
     score_a: float
     score_b: float
     score_delta: float
+    shared_score_a: Annotated[float | None, Field(exclude_if=lambda score: score is None)] = None
+    shared_score_b: Annotated[float | None, Field(exclude_if=lambda score: score is None)] = None
     winner: str
     tie_threshold: float
     verdict: str
@@ -160,6 +167,13 @@ class ComparisonSummary(Value):
     compared_at: str
     judge: JudgeStanding | None = None
     non_inferior: NonInferior | None = None
+
+    @property
+    def compared_scores(self) -> tuple[float, float]:
+        """Both scores over the same cases."""
+        if self.shared_score_a is None or self.shared_score_b is None:
+            return self.score_a, self.score_b
+        return self.shared_score_a, self.shared_score_b
 
 
 async def summarize_comparison(
@@ -193,6 +207,7 @@ def _summary(db: Db, ident: str, limit: int, margin: Margin | None) -> tuple[Com
     own = compare(case_pairs, margin=MARGIN)
     criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired)
     worse, better, more = _changed(db, case_pairs, limit)
+    shared_a, shared_b = _shared_scores(case_pairs, fields)
     summary = ComparisonSummary(
         comparison_id=record.id,
         benchmark_id=fields.benchmark_id,
@@ -203,6 +218,8 @@ def _summary(db: Db, ident: str, limit: int, margin: Margin | None) -> tuple[Com
         score_a=fields.score_a,
         score_b=fields.score_b,
         score_delta=fields.score_delta,
+        shared_score_a=shared_a,
+        shared_score_b=shared_b,
         winner=fields.winner,
         tie_threshold=fields.tie_threshold,
         verdict=fields.verdict,
@@ -235,6 +252,15 @@ def _summary(db: Db, ident: str, limit: int, margin: Margin | None) -> tuple[Com
         non_inferior=None if margin is None else _non_inferior(paired, fields, own, margin, names),
     )
     return summary, paired.shared
+
+
+def _shared_scores(pairs: Sequence[CasePair], fields: PromptComparison) -> tuple[float, float] | tuple[None, None]:
+    """Both scores over the cases that both runs have, each case by its weight; None where they are those of the runs."""
+    weight = math.fsum(pair.weight for pair in pairs)
+    a = math.fsum(pair.weight * fmean(pair.a) for pair in pairs) / weight
+    b = math.fsum(pair.weight * fmean(pair.b) for pair in pairs) / weight
+    is_same = max(abs(a - fields.score_a), abs(b - fields.score_b)) < _SHOWN / 2
+    return (None, None) if is_same else (a, b)
 
 
 def _non_inferior(
@@ -286,6 +312,8 @@ def in_words(
     moved, level = _moved(difference.delta, a), fields.level or attempt.level
     if attempt.data and abs(difference.delta - fields.score_delta) >= _SHOWN / 2:
         moved += f" over {attempt.data}, in these two runs {fields.score_delta:+.3f}"
+    elif abs(difference.delta - fields.score_delta) >= _SHOWN / 2:
+        moved += f" on the outputs of both runs ({fields.score_delta:+.3f} over all of each)"
     pooled = f", {attempt.data} pooled" if attempt.data else ""
     tries = f"; attempt {attempt.number} to beat {a}, significance level {level:.3g}" if attempt.number > 1 else ""
     sure = (

@@ -36,15 +36,21 @@ def decided(pairs: Sequence[CasePair], with_missing: Sequence[CasePair] | None, 
         harm = compare(pairs, margin=MARGIN, level=1 - BUDGET, next_level=next_level)
         if harm.verdict == "regressed":
             return Decision(harm, BUDGET, "regressed")
-    verdict = difference.verdict
+    why = left_open(difference.verdict, pairs, with_missing, level=level)
+    return Decision(difference, attempt.level, "inconclusive" if why else difference.verdict, why)
+
+
+def left_open(
+    verdict: ComparisonVerdict, pairs: Sequence[CasePair], with_missing: Sequence[CasePair] | None, *, level: float
+) -> str:
+    """Why the missing outputs leave an improvement or an equivalence open; empty where they do not."""
     if with_missing is None or verdict not in {"improved", "equivalent"}:
-        return Decision(difference, attempt.level, verdict)
+        return ""
     held = compare(with_missing, margin=MARGIN, level=level).verdict
     if held == verdict:
-        return Decision(difference, attempt.level, verdict)
+        return ""
     missing = _missing_outputs(pairs, with_missing)
-    why = f"{missing}: if missing outputs count as failures, the verdict would be {held}, not {verdict}"
-    return Decision(difference, attempt.level, "inconclusive", why)
+    return f"{missing}: if missing outputs count as failures, the verdict would be {held}, not {verdict}"
 
 
 def pairs_with_missing(

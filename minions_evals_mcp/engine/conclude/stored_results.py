@@ -57,7 +57,9 @@ def choice_among(
     there = stored_runs(db, [versions[0], *_rivals(db, *versions)], until=until)
     sides = [next((stored for stored in there if stored.run == run), None) for run in runs]
     versions_named = {side.said for side in sides if side is not None}
-    elsewhere = len({run.said for run in there if not run.is_side})
+    elsewhere = len(
+        {run.said for run in there if not run.is_side and run.run not in runs}
+    )  # these are sides from now on
     alone = list({run.said: run for run in there if not run.is_side and run.said not in versions_named}.values())
     like = [_like(there, side) for side in sides]
     moments = 1 + min(sum(run in own for run in alone) for own in like)

@@ -224,8 +224,9 @@ def lift_words(name: str, lift: Lift, comparison: ComparisonSummary) -> str:
     """The answer in a sentence or two."""
     passes, difference = comparison.passes, lift.difference
     low, high = difference.interval
+    score_a, score_b = comparison.compared_scores
     moved = (
-        f"score {comparison.score_a:.3f} without, {comparison.score_b:.3f} with (95 % of the difference: {low:+.3f} to"
+        f"score {score_a:.3f} without, {score_b:.3f} with (95 % of the difference: {low:+.3f} to"
         f" {high:+.3f}, p = {lift.p_value:.2g}; {difference.cases} cases, {passes.gained} gained, {passes.lost} lost)"
     )
     match VERDICTS[lift.verdict]:

@@ -19,8 +19,14 @@ ADK, PYDANTIC, STRANDS = "adk", "pydantic-evals", "strands"
 
 
 def is_adk(seen: JsonValue) -> bool:
-    """Whether a document is an eval set of ADK's."""
-    return isinstance(obj(seen).get("eval_cases"), list)
+    """Whether a document is an eval set of ADK's, of today or of before its schema: a list of conversations, or the turns of one."""
+    return isinstance(obj(seen).get("eval_cases"), list) or _is_old_adk(seen)
+
+
+def _is_old_adk(seen: JsonValue) -> bool:
+    first = obj(next(iter(listed_values(seen)), None))
+    turn = obj(next(iter(listed_values(first.get("data"))), None)) or first
+    return {"query", "expected_tool_use"} <= turn.keys()
 
 
 def is_pydantic(seen: JsonValue) -> bool:
@@ -39,7 +45,8 @@ def _first(seen: JsonValue) -> Json:
 
 def read_adk(path: Path) -> Iterator[Item]:
     """A case for each conversation: what the user said; the last answer is a reference, the tools that were used stay beside it."""
-    document = obj(whole_document(path))
+    whole = whole_document(path)
+    document = _of_today(whole, path) if isinstance(whole, list) else obj(whole)
     yield EvaluationLog(
         ADK,
         path.stem,
@@ -66,6 +73,31 @@ def read_adk(path: Path) -> Iterator[Item]:
             id=case.get("eval_id", place), inputs=inputs_of(asking), targets=texts(expected),
             extra=without({**without(case, "eval_id"), "expectedTools": [*tools] or None, "suite": beside or None}), where=where,
         )  # fmt: skip
+
+
+def _of_today(old: list[JsonValue], path: Path) -> Json:
+    """The eval set in today's schema: `data` of a conversation, or the file itself, is the turns."""
+    cases = objects_under({"eval_cases": old}, "eval_cases", str(path))
+    if cases and "data" not in cases[0]:
+        only: Json = {"name": path.name.split(".")[0], "data": [*cases]}
+        cases = [only]
+    return {"eval_cases": [_case_of_today(case, f"{path}: {place}") for place, case in enumerate(cases, 1)]}
+
+
+def _case_of_today(case: Json, where: str) -> Json:
+    turns: list[JsonValue] = []
+    for turn in objects_under(case, "data", where):
+        tools = [
+            {"name": use.get("tool_name"), "args": use.get("tool_input")}
+            for use in objects(turn.get("expected_tool_use"))
+        ]
+        turns.append({
+            **without(turn, "query", "reference", "expected_tool_use"),
+            "user_content": {"role": "user", "parts": [{"text": turn.get("query")}]},
+            "final_response": {"role": "model", "parts": [{"text": turn.get("reference")}]},
+            "intermediate_data": {"tool_uses": [*tools]},
+        })  # fmt: skip
+    return {"eval_id": case.get("name"), "conversation": turns, **without(case, "name", "data")}
 
 
 def read_pydantic(path: Path) -> Iterator[Item]:

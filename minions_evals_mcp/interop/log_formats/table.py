@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.log_formats import (
     atif_log,
@@ -191,7 +192,9 @@ def matching(look: Seen) -> Format | None:
 def named(name: str) -> Format:
     """The format of that name; raises `UnsupportedError` where there is none."""
     if name not in BY_NAME:
-        raise UnsupportedError(f"there is no format {name!r}.", remedy=f"Formats are {', '.join(BY_NAME)}.")
+        raise UnsupportedError(
+            f"there is no format {name!r}.", remedy=known_names(name, BY_NAME, "docs/reference/log-formats.md")
+        )
     return BY_NAME[name]
 
 

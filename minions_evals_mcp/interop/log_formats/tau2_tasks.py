@@ -28,8 +28,8 @@ _TOLD = ("reason_for_call", "known_info", "unknown_info", "task_instructions")
 
 
 def is_tasks(seen: JsonValue) -> bool:
-    """Whether a JSON document is tasks of tau2-bench, or begins a list of them."""
-    listed = seen if isinstance(seen, list) else listed_values(obj(seen).get("tasks"))
+    """Whether a JSON document is tasks of tau2-bench, one of them, or begins a list of them."""
+    listed = seen if isinstance(seen, list) else listed_values(obj(seen).get("tasks")) or [seen]
     return {"user_scenario", "evaluation_criteria"} <= obj(next(iter(listed), None)).keys()
 
 

@@ -1,4 +1,4 @@
-"""Spans in files: OTLP as JSON (a document, or one a line), and a span's attributes alone; GenAI's and OpenInference's names."""
+"""Spans in files: OTLP as JSON (a document, or one a line), as SDKs print them, and a span's attributes alone."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from minions_evals_mcp.interop.logs.gathering import LogRow, gathered
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, Recorded, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import the_object
 from minions_evals_mcp.interop.spans import Span, raw_spans, span_of
+from minions_evals_mcp.interop.telemetry.sdk_spans import is_sdk_span, otlp_document
 from minions_evals_mcp.interop.telemetry.traces import Traces
 from minions_evals_mcp.sessions.conversation import finite, without
 
@@ -31,6 +32,8 @@ NOTHING = "a trace in which no agent, model or tool was at work"
 
 def is_spans(seen: JsonValue) -> bool:
     """Returns whether a JSON value holds spans."""
+    if is_sdk_span(next(iter(listed_values(seen)), seen)):
+        return True
     document = obj(seen)
     return "resourceSpans" in document or any(mark in document for mark in MARKS)
 
@@ -88,6 +91,8 @@ def _spans(path: Path) -> Iterator[LogRow[TraceSpan | None]]:
     """Yields each span and its trace; no span for what is none."""
     for where, value in _documents(path):
         document = the_object(value, where)
+        if is_sdk_span(document):
+            document = otlp_document(document)
         if any(mark in document for mark in MARKS):
             alone = _alone(document)
             yield LogRow(where, alone.trace_id, TraceSpan(alone, {}, {}))
@@ -126,12 +131,14 @@ def _documents(path: Path) -> Iterator[tuple[str, JsonValue]]:
         yield from json_lines(path)
         return
     head: Json = {}
-    for number, piece in enumerate(json_pieces(path, streamed=frozenset({"resourceSpans"})), 1):
-        if piece.path == "resourceSpans":
+    for number, piece in enumerate(json_pieces(path, streamed=frozenset({"resourceSpans", ""})), 1):
+        if piece.path == "":
+            yield f"{path}: {number}", piece.value
+        elif piece.path == "resourceSpans":
             yield f"{path}: resourceSpans.{number}", {"resourceSpans": [piece.value]}
         else:
             head[piece.path] = piece.value
-    if any(mark in head for mark in MARKS):
+    if any(mark in head for mark in MARKS) or is_sdk_span(head):
         yield str(path), head
 
 

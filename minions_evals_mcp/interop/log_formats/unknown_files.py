@@ -77,7 +77,7 @@ def refusal(seen: Seen) -> BadInputError:
     closest = f" Nearest: {', '.join(nearest)}." if nearest else ""
     return BadInputError(
         f"{seen.path} is no suite and looks like none of the known formats: {content}.{closest}",
-        remedy=f"Known formats: {', '.join(form.name for form in FORMATS)} (docs/reference/log-formats.md). Name one with"
+        remedy=f"docs/reference/log-formats.md lists the {len(FORMATS)} known formats. Name one with"
         f" {argument('format', 'NAME')}. For rows of your own: {Next('import', _ROWS, 'takes them in as test cases')}.",
     )
 

@@ -7,13 +7,13 @@ import re
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import NO_FINAL_ANSWER
 from minions_evals_mcp.interop.logs.records import moment, slug
 from minions_evals_mcp.interop.logs.sample import EvaluationLog
 from minions_evals_mcp.models.session_cost import session_cost
 from minions_evals_mcp.sessions.conversation import finite
 from minions_evals_mcp.sessions.leaked_secrets import without_secrets
 from minions_evals_mcp.sessions.session import Session, SessionCall
-from minions_evals_mcp.sessions.unfinished import NO_FINAL_ANSWER
 
 _CORRECTION = re.compile(
     r"^\W*(?:no|nope|not (?:that|this|what|like)|wrong|stop|wait|undo|revert|instead|that(?:'s| is| was)(?: not|n't| wrong)"

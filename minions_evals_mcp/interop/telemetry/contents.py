@@ -29,7 +29,8 @@ def content_attributes(events: Iterable[ContentEvent]) -> Json:
     for event in sorted(events, key=lambda event: (event.at, event.name)):
         body = obj(event.body)
         if event.name == CHOICE:
-            answered.append(_message({"role": "assistant", **obj(body.get("message", body))}))
+            calls: Json = {"tool_calls": body["tool_calls"]} if body.get("tool_calls") else {}
+            answered.append(_message({"role": "assistant", **calls, **obj(body.get("message", body))}))
         elif event.name.endswith(".message"):
             asked.append(_message({"role": event.name.split(".")[1], **body, **_said(event)}))
         else:

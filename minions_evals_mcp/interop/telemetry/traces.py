@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.interop.span_messages import ADK_RESPONSE, asks_for_call
 from minions_evals_mcp.interop.spans import Span
 from minions_evals_mcp.interop.telemetry.contents import lone_span, with_contents
 from minions_evals_mcp.interop.telemetry.settled import Settled
-from minions_evals_mcp.interop.trace_run import agent_run, asks_for_call, trace_prefix
+from minions_evals_mcp.interop.trace_run import agent_run, trace_prefix
 from minions_evals_mcp.sessions.telemetry import ContentEvent
 
 SETTLED_S = 1.0
@@ -44,7 +45,8 @@ def kind_of(span: Span) -> str | None:
     named = KINDS.get(span.text("gen_ai.operation.name") or "")
     kinds = ((span.text(key) or "").upper() for key in ("openinference.span.kind", "traceloop.span.kind"))
     known = named or next((INFERENCE[kind] for kind in kinds if kind in INFERENCE), None)
-    return known or ("model" if span.text("llm.request.type") in MODEL_REQUESTS else None)
+    is_model = span.text("llm.request.type") in MODEL_REQUESTS or bool(obj(span.value(ADK_RESPONSE)))
+    return known or ("model" if is_model else None)
 
 
 @dataclass(slots=True)

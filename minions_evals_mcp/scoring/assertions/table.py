@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import cast
 
 from minions_evals_mcp.domain.assertions import AGENT_TURNS, EVERY_TURN, HOLDING, NEGATION, SET, TURN, Assertion
+from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.frozen_types import tuples_of
 from minions_evals_mcp.next_steps import Next
@@ -367,5 +368,5 @@ def _unknown(assertion: Assertion, at: str) -> UnsupportedError:
         )
     return UnsupportedError(
         f"{place}unknown assertion type {assertion.type!r}{hint}",
-        remedy=f"Known are {', '.join(NAMES)}, each also with {NEGATION!r} before it.",
+        remedy=f"{known_names(assertion.base_type, NAMES, 'docs/reference/assertions.md')} Each also with {NEGATION!r} before it.",
     )

@@ -86,9 +86,10 @@ async def _verdict(call: Call, comparison_id: str) -> dict[str, object]:
     wire = summary.model_dump(mode="json", exclude={"judge"})
     if summary.judge is not None:
         wire["judge"] = brief(summary.judge)
+    score_a, score_b = summary.compared_scores
     return {
-        "summary": f"comparison {summary.benchmark_id}: {summary.verdict}; {summary.version_b} scores {summary.score_b:.3g},"
-        f" {summary.version_a} {summary.score_a:.3g} on {summary.sample_size} cases; {summary.recommendation}",
+        "summary": f"comparison {summary.benchmark_id}: {summary.verdict}; {summary.version_b} scores {score_b:.3f},"
+        f" {summary.version_a} {score_a:.3f} on {summary.sample_size} cases; {summary.recommendation}",
         "comparison": wire | {name: _changed(wire[name]) for name in ("worse", "better")},
         "next": [*await approval_calls(call, summary), *_following(summary)],
     }

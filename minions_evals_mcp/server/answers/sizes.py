@@ -12,6 +12,7 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent
 from pydantic import JsonValue
 from pydantic_core import to_json
 
+from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.server.edge.answer import ToolAnswer
@@ -234,7 +235,7 @@ def vet_fields(names: Sequence[str], known: Collection[str], what: str) -> None:
         return
     near = difflib.get_close_matches(unknown, [*known], 1, 0.5)
     hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise BadInputError(f"fields: {what} has no {unknown!r}{hint}", remedy=f"It has {', '.join(known)}.")
+    raise BadInputError(f"fields: {what} has no {unknown!r}{hint}", remedy=known_names(unknown, known, are="It has"))
 
 
 def selected(rows: Sequence[Json], fields: Sequence[str]) -> list[Json]:

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.domain.rules import RULES
-from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.domain.values import iso, known_names
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.operations import detect_trend as trends
 from minions_evals_mcp.operations import get_run
@@ -201,7 +201,7 @@ async def outbox(call: Call) -> str:
 def _unknown(what: str, given: str, known: Sequence[str]) -> NotFoundError:
     near = difflib.get_close_matches(given, known, 1, 0.5)
     hint = f"Did you mean {near[0]}? " if near else ""
-    return NotFoundError(what, given[:80], remedy=f"{hint}Known are {', '.join(known)}.")
+    return NotFoundError(what, given[:80], remedy=f"{hint}{known_names(given, known)}")
 
 
 def _number(name: str, given: str, least: int, most: int) -> int:

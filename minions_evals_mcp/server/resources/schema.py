@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
-from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.domain.values import Value, known_names
 from minions_evals_mcp.errors import NotFoundError
 
 FieldType = Literal[
@@ -51,7 +51,7 @@ class FieldDefinition(Value):
 def field_definitions(slug: str) -> tuple[FieldDefinition, ...]:
     """The fields of that type in order; raises `NotFoundError` for an unknown slug."""
     if slug not in TYPES:
-        raise NotFoundError("type", slug, remedy=f"Known are {', '.join(sorted(TYPES))}.")
+        raise NotFoundError("type", slug, remedy=known_names(slug, sorted(TYPES), "docs/reference/records.md"))
     kind = TYPES[slug]
     nodes = kind.model_json_schema()["properties"]
     return tuple(_definition(nodes[info.alias], str(info.alias), info) for info in kind.model_fields.values())

@@ -133,10 +133,13 @@ def approved_of(db: Db, versions: Sequence[str]) -> Record[Approval] | None:
     return None if row is None else record_of(table, row)
 
 
-def verdict_of(db: Db, run_a: str, run_b: str) -> ComparisonVerdict | None:
-    """The verdict of the newest comparison of those two runs, A the earlier; None where nobody compared them."""
-    row = db.execute(
-        "SELECT verdict FROM prompt_comparison WHERE benchmark_run_id_a = ? AND benchmark_run_id_b = ? ORDER BY seq DESC LIMIT 1",
+def verdict_of(db: Db, run_a: str, run_b: str) -> tuple[ComparisonVerdict, str, float | None] | None:
+    """The verdict of the newest comparison of those two runs, A the earlier, the missing outputs that leave it open, and its level.
+
+    None where nobody compared them.
+    """
+    return db.execute(
+        "SELECT verdict, coalesce(rest ->> '$.missingOutputs', ''), rest ->> '$.level' FROM prompt_comparison"
+        " WHERE benchmark_run_id_a = ? AND benchmark_run_id_b = ? ORDER BY seq DESC LIMIT 1",
         (run_a, run_b),
     ).fetchone()
-    return None if row is None else row[0]

@@ -262,6 +262,14 @@ def _unjudged(db: Db, run_id: str) -> list[str]:
     return [row[0] for row in rows]
 
 
+def unjudged_outputs(db: Db, run_id: str) -> dict[str, int]:
+    """How many outputs of each case a run was to judge and did not; cases with all of theirs are left out."""
+    rows = db.execute(
+        "SELECT case_id, count(*) FROM unit WHERE job_id = ? AND test_run_id IS NULL GROUP BY case_id", (run_id,)
+    )
+    return dict(rows.fetchall())
+
+
 _MEASURED = (
     "(SELECT json_array(d ->> '$.testCase', d ->> '$.rubric', d ->> '$.judge', d ->> '$.scorer', d ->> '$.embedder', d ->> '$.target')"
     " FROM (SELECT rest -> '$.digests' AS d FROM test_run WHERE benchmark_run_id = {run} AND test_case_id = {case} LIMIT 1))"

@@ -166,3 +166,15 @@ def test_the_commands_that_an_answer_names_work_as_they_stand_in_a_store_that_wa
     assert "Next: `minions-evals audit support/quality --db 'my own.db'` tests its checks" in " ".join(
         shown.out.split()
     )
+
+
+def test_a_benchmark_alone_compares_its_two_newest_runs_and_says_which(two_runs: Terminal, tmp_path: Path) -> None:
+    alone, elsewhere = in_folder(two_runs, tmp_path).many(
+        ["compare", "support/quality", "--db", "evals.db"],
+        ["compare", "support/quality", "--target", "openai:m", "--db", "evals.db"],
+    )
+    first, second = ("support/prompt@1 (run ", "support/prompt@2 (run ")
+    assert "Comparing the two newest runs: " in alone.err
+    assert alone.err.index(first) < alone.err.index(second)
+    assert alone.out.startswith("REGRESSED  Hold support/prompt@2")
+    assert (elsewhere.code, "--from and --to are missing" in elsewhere.err) == (2, True), "a target makes new runs"

@@ -171,6 +171,17 @@ async def test_more_cases_are_asked_for_by_the_level_of_the_attempt_that_they_wi
         )
 
 
+async def test_two_stored_runs_name_the_level_of_the_next_attempt_once_and_for_all(tmp_path: Path) -> None:
+    """The runs are sides of this comparison, and no results that the next one could choose instead."""
+    async with shop(tmp_path) as engine:
+        runs = [await stored(engine, version, right) for version, right in (("v1", 10), ("v2", 12))]
+        made = await compare_runs(engine, runs[0], runs[1])
+        assert made.fields.attempt == 1
+        summary = await summarize_comparison(engine, made.id)
+        assert "(comparing again is a further attempt, decided at p <= 0.0076)" in summary.settle
+        assert made.fields.notes.endswith(summary.settle)
+
+
 async def stored(engine: Engine, version: str, right: int) -> str:
     """A run of that version whose first answers are right."""
     SCRIPT[:] = [iter(first(right, CASES))]

@@ -82,3 +82,31 @@ def test_a_table_without_a_question_and_a_damaged_one_are_refused_by_name(tmp_pa
     cut.write_bytes(whole[:-10])
     with pytest.raises(InvalidRecordError, match=r"cut.parquet"):
         samples(cut)
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_conversations_of_adk_from_before_its_schema_are_read_as_those_of_today(tmp_path: Path, is_named: bool) -> None:
+    turns: list[Json] = [
+        {"query": "Which tables?", "expected_tool_use": [], "reference": "Two."},
+        {
+            "query": "And Spain?",
+            "expected_tool_use": [{"tool_name": "db", "tool_input": {"q": 1}}],
+            "reference": "Madrid.",
+        },
+    ]
+    named: list[Json] = [{"name": "geo", "data": turns, "initial_state": {"state": {}}}]
+    (sample,) = samples(written(tmp_path / "geo.test.json", named if is_named else turns), "adk-evalset")
+    assert (sample.id, sample.targets) == ("geo", ("Madrid.",))
+    said = [("user", "Which tables?"), ("assistant", "Two."), ("user", "And Spain?")]
+    assert [(one["role"], one["content"]) for one in cast("Any", sample.inputs["messages"])] == said
+    assert sample.extra["expectedTools"] == [{"name": "db", "args": {"q": 1}}]
+    assert ("initial_state" in sample.extra) is is_named
+
+
+def test_one_task_of_tau2_by_itself_is_read(tmp_path: Path) -> None:
+    task: Json = {
+        "id": "t1", "user_scenario": {"instructions": "Return the shoes."},
+        "evaluation_criteria": {"nl_assertions": ["The agent confirms the return."]},
+    }  # fmt: skip
+    (sample,) = samples(written(tmp_path / "task_001.json", task), "tau2-tasks")
+    assert sample.id == "t1"

@@ -139,7 +139,7 @@ async def test_the_outbox_shows_what_is_told_and_what_waits(host: Host) -> None:
         ("evals://nope", "unknown-resource"),
         ("evals://test-case/support/refund", "percent-encoded"),
         ("evals://test-cases/c0", "Did you mean test-case?"),
-        ("evals://schemas/run", "Known are"),
+        ("evals://schemas/run", "Nearest: "),
         ("evals://schema/test-case", "Read evals://schemas/test-case."),
         ("evals://skill/run-benchmark", "Read evals://skills/run-benchmark."),
         ("evals://skills/run-tests", "Did you mean run-test-case?"),

@@ -173,7 +173,7 @@ def test_a_whole_exported_record_is_a_minion_once_its_type_is_named_by_id() -> N
 def test_an_unknown_type_is_refused_by_name() -> None:
     with pytest.raises(NotFoundError, match="no type with the id 'essay'"):
         minion_type("essay")
-    with pytest.raises(NotFoundError, match="Known are agent-message, agent-run"):
+    with pytest.raises(NotFoundError, match=r"Nearest: agent-message, .* lists all"):
         field_definitions("essay")
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from minions_evals_mcp.domain.values import Count, Timestamp, Value
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import Levels, LevelStart, read_levels
-from minions_evals_mcp.stats.comparison import ComparisonVerdict
+from minions_evals_mcp.stats.comparison import ERROR, ComparisonVerdict
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db, file_of
 from minions_evals_mcp.store.queries import run_pairs
@@ -20,14 +20,18 @@ from minions_evals_mcp.store.queries.run_pairs import BothScores
 from minions_evals_mcp.store.rows import WHOLE
 
 Basis = Literal["comparison", "level", "test"]
+Asked = tuple[ComparisonVerdict, str, float | None]
+"""What a recorded comparison came to: its verdict, the missing outputs that leave it open, and its level."""
 OPPOSITE: dict[str, ComparisonVerdict] = {"regressed": "improved", "improved": "regressed"}
 CACHED = 2_000
 """Readings kept in memory: concluded runs never change, and a test of ten thousand cases takes a quarter of a second."""
-_cache: OrderedDict[tuple[str, str, str, str, int, bool], PairReading] = OrderedDict()
+_cache: OrderedDict[tuple[str, str, str, str, int, bool, Asked | None], PairReading] = OrderedDict()
 
 
 class PairReading(Value):
     """The verdict on `after` beside `before`; None, with the reason in `why`, where the two cannot be compared.
+
+    `why` is also what leaves an inconclusive verdict open in spite of its figures: missing outputs, a comparison's level.
 
     `basis`: a recorded "comparison", a change of "level", or the paired "test" of the two runs, whose figures `delta`, `interval`
     and `pValue` are. Of a level, `levelRunId` is the run at which it began and `levelDelta` how far it moved.
@@ -55,9 +59,10 @@ def read_pair(
     """The reading of two concluded runs, whichever is the newer; `by_checks`: the scores are those of the checks of both."""
     levels = _levels_of_both(db, before, after)
     newest = "" if levels is None else levels.starts[-1].run_id
-    key = (file_of(db), before, after, newest, 0 if levels is None else len(levels.place), by_checks)
+    asked = run_pairs.verdict_of(db, before, after)
+    key = (file_of(db), before, after, newest, 0 if levels is None else len(levels.place), by_checks, asked)
     if key not in _cache:
-        _cache[key] = _reading(db, before, after, levels, scores)
+        _cache[key] = _reading(db, before, after, levels, scores, asked)
         if len(_cache) > CACHED:
             _cache.popitem(last=False)
     return _cache[key]
@@ -71,7 +76,9 @@ def run_before(db: Db, run_id: str) -> str | None:
     return run_cases.beside(db, run_id, run.fields.benchmark_id, whole=WHOLE)[0]
 
 
-def _reading(db: Db, before: str, after: str, levels: Levels | None, scores: BothScores | None) -> PairReading:
+def _reading(
+    db: Db, before: str, after: str, levels: Levels | None, scores: BothScores | None, asked: Asked | None
+) -> PairReading:
     from minions_evals_mcp.engine.answers.readings.real_change import difference  # noqa: PLC0415  pairs are compared for benchmark-runs alone
 
     found, why = difference(db, before, after, scores=scores)
@@ -83,6 +90,7 @@ def _reading(db: Db, before: str, after: str, levels: Levels | None, scores: Bot
         after=after,
         verdict=verdict,
         basis="test",
+        why=why,
         delta=found.delta,
         interval=found.interval,
         p_value=found.p_value,
@@ -90,11 +98,10 @@ def _reading(db: Db, before: str, after: str, levels: Levels | None, scores: Bot
         better=found.better,
         worse=found.worse,
     )
-    asked = run_pairs.verdict_of(db, before, after)
     if asked is not None:
-        return tested.model_copy(update={"verdict": asked, "basis": "comparison"})
+        return tested.model_copy(update={"verdict": asked[0], "basis": "comparison", "why": _why(tested, asked)})
     step = None if levels is None else _step(levels, before, after)
-    if step is None or step[0] == OPPOSITE.get(found.verdict):
+    if why or step is None or step[0] == OPPOSITE.get(found.verdict):
         return tested
     moved, start, delta = step
     return tested.model_copy(
@@ -102,6 +109,14 @@ def _reading(db: Db, before: str, after: str, levels: Levels | None, scores: Bot
             "verdict": moved, "basis": "level", "level_run_id": start.run_id, "level_at": start.at, "level_delta": delta
         }
     )  # fmt: skip
+
+
+def _why(tested: PairReading, asked: Asked) -> str:
+    """What leaves a comparison open that the test of its two runs alone might decide."""
+    verdict, missing, level = asked
+    if verdict != "inconclusive" or missing or level is None or tested.p_value is None:
+        return missing
+    return f"the comparison was decided at p <= {level:.3g}" if level < tested.p_value <= ERROR else ""
 
 
 def _levels_of_both(db: Db, before: str, after: str) -> Levels | None:
