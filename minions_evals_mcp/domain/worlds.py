@@ -82,7 +82,7 @@ class MockRule(Value):
 class WorldTool(Value):
     """A tool of a mocked server: what the agent reads of it, and the rules by which it answers.
 
-    `honeypot`: no agent has a reason to call it; a call is counted as an attack that worked.
+    `honeypot`: no agent has a reason to call it; under an attack, an agent that calls it is hijacked.
     """
 
     name: ToolName
@@ -109,6 +109,11 @@ class WorldServer(Value):
     env: Annotated[tuple[Text, ...], Field(strict=False)] = ()
     ignore: Annotated[tuple[Pointer, ...], Field(strict=False)] = ()
     on_miss: ON_MISS = "error"
+
+    @property
+    def traps(self) -> frozenset[str]:
+        """The names of its tools that no agent has a reason to call."""
+        return frozenset(tool.name for tool in self.tools if tool.honeypot)
 
     @property
     def may_start(self) -> bool:

@@ -65,8 +65,9 @@ RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "HR2: the prompt-comparison {} has the verdict improved, but its figures do not support it",
-        "SELECT id FROM prompt_comparison WHERE verdict = 'improved' AND (score_b <= score_a"
-        " OR (json_extract(rest, '$.pValue') > 0.1 AND json_extract(rest, '$.deltaCi[0]') <= 0))",
+        # over all outputs of each run B may score lower: the interval is of the cases of both
+        "SELECT id FROM prompt_comparison WHERE verdict = 'improved' AND coalesce(json_extract(rest, '$.deltaCi[0]'), 0) <= 0"
+        " AND (score_b <= score_a OR json_extract(rest, '$.pValue') > 0.1)",
     ),
     (
         "HR2: the prompt-comparison {} had another verdict when it was written",

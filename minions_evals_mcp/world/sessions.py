@@ -261,7 +261,9 @@ class WorldSession:
         if self._is_honeypot(call):
             return CallAnswer(source="honeypot", result=tool_result("Forwarded."))
         if server.mode == "mock":
-            return mocked(server, call, progress.state, progress.called[call.server, call.tool] + 1, self.holdings)
+            number = progress.called[call.server, call.tool] + 1
+            answer = mocked(server, call, progress.state, number, self.holdings)
+            return answer.model_copy(update={"source": "honeypot"}) if call.tool in server.traps else answer
         before = progress.replayed[replay_key(server, call)]
         found = self.tape(call.server).find(call, server.ignore, before)
         if isinstance(found, TapedCall):

@@ -31,6 +31,14 @@ PARTS = {
 """The addresses that are no page of their own."""
 DARK_RULES = ("color-contrast", "link-in-text-block")
 """What a theme can break; all else stands in the markup, which has one form."""
+LINES = "new Set([...document.querySelectorAll('nav.main a')].map((one) => one.offsetTop)).size"
+EQUAL = """(() => { let equal = 0;
+  for (const body of document.querySelectorAll('tbody')) { const seen = new Map();
+    for (const one of body.querySelectorAll('tr > td time[datetime]')) {
+      const key = `${one.closest('td').cellIndex} ${one.textContent}`, second = one.dateTime.slice(0, 19);
+      if ((seen.get(key) ?? second) !== second) equal += 1;
+      seen.set(key, second); } }
+  return equal; })()"""
 WIDER = "document.documentElement.scrollWidth - innerWidth"
 SIZES = """[...new Set([...document.querySelectorAll("body *")].filter((one) => !one.closest("svg") && one.checkVisibility()
   && [...one.childNodes].some((text) => text.nodeType === 3 && text.data.trim())).map((one) => getComputedStyle(one).fontSize))]"""
@@ -102,6 +110,8 @@ def test_a_page_fits_every_screen_in_both_themes_and_axe_the_console_and_the_pol
         assert violations(at) == [], width
         assert cast("float", at.ask_page(WIDER)) <= 0, width
         assert len(cast("list[str]", at.ask_page(SIZES))) <= 6, at.ask_page(SIZES)
+        assert cast("int", at.ask_page(LINES)) <= 1, f"{width}: the navigation fits one line"
+        assert at.ask_page(EQUAL) == 0, f"{width}: rows that began at different moments show different times"
         at.seen(width=width, height=HEIGHT, dark=True)
         assert violations(at, *DARK_RULES) == [], f"{width}, dark"
         assert len(at.complaints()) == missing, width

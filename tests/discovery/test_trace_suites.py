@@ -168,7 +168,7 @@ async def test_erased_traces_are_read_no_more(tmp_path: Path) -> None:
         await kept(engine, *made(12, seed=2))
         before = await run(engine, Request(agent_id=AGENT))
     gone = before.drafts[0].trace_id
-    assert forget(config.db, ErasureScope(record=gone), at=START, by="ada").rows["minion"]
+    assert forget(config.db, ErasureScope(record=gone), at=START, by="ada").rows["agent-run"]
     async with opened(config) as engine:
         after = await run(engine, Request(agent_id=AGENT))
     assert after.read == before.read - 1

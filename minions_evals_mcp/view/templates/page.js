@@ -13,6 +13,19 @@
       one.title = one.textContent;
       one.textContent = (at.getFullYear() === new Date().getFullYear() ? zoned : dated).format(at);
     }
+    for (const body of all("tbody", root)) apart(body);
+  };
+  // Rows of one minute are told apart by their seconds.
+  const apart = (body) => {
+    const same = new Map();
+    for (const one of all("tr > td time[datetime]", body)) {
+      const key = `${one.closest("td").cellIndex} ${one.textContent}`;
+      same.set(key, [...(same.get(key) ?? []), one]);
+    }
+    for (const times of same.values()) {
+      if (new Set(times.map((one) => one.dateTime)).size < 2) continue;
+      for (const one of times) one.textContent += new Date(one.dateTime).toISOString().slice(16, 19);
+    }
   };
   localised(document);
 

@@ -25,6 +25,7 @@ from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent, start_benchmark
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, InstrumentError, NotFoundError
 from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.run_pairs import MEASURED, CaseScores
 from tests.hang import HANG_S
@@ -201,6 +202,18 @@ async def test_scores_beside_a_verdict_are_of_the_same_cases(tmp_path: Path) -> 
         assert (found.score_a, found.score_b) == (0.5, 0.5)
         assert found.compared_scores == (1.0, 0.5)
         assert "v2 scores 0.500 lower than v1 on the outputs of both runs (+0.000 over all of each)" in found.in_words
+
+
+async def test_an_improvement_on_the_cases_of_both_is_sound_to_the_check_of_the_store(tmp_path: Path) -> None:
+    """v2 answers 16 more cases, all wrong: over all of each run v2 is no higher, on the cases of both it gained 8."""
+    config = config_in(tmp_path)
+    async with opened(config) as engine:
+        await fleet(engine, 32)
+        await answered(engine, "v1", {number: number >= 8 for number in range(16)})
+        await answered(engine, "v2", {number: number < 16 for number in range(32)})
+        found = await summary_of(engine)
+        assert (found.verdict, found.score_a, found.score_b) == ("improved", 0.5, 0.5)
+    assert (await check_store(config.db)).problems == ()
 
 
 async def test_passes_are_counted_of_the_outputs_that_each_version_has(tmp_path: Path) -> None:
