@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from minions_evals_mcp.scoring.conversations.role_swap import speaks_as_assistant
+from minions_evals_mcp.domain.conversations import Conversation, Turn
 from minions_evals_mcp.scoring.conversations.speaker import READ, features, serving_log_odds
+from minions_evals_mcp.scoring.conversations.user_checks import user_faults
 from tests.bench.conversations.speaker import HALVES, figures
 
 
@@ -21,8 +22,10 @@ SERVING = "That fare cannot be changed, but you can add a bag until the day befo
 
 
 def test_a_message_is_accused_only_in_answer_to_the_agent() -> None:
-    assert speaks_as_assistant(SERVING, (), ["What would you like to change?"]) == SERVING
-    assert speaks_as_assistant(SERVING, (), []) is None
+    setup = Conversation(player="model", goal="Add a bag to the flight.", opening="Hello.")
+    answered = [Turn(user="Hello.", agent="What would you like to change?"), Turn(user=SERVING, agent="I see.")]
+    assert [(fault.kind, fault.turn) for fault in user_faults(setup, answered)] == [("role-swapped", 2)]
+    assert user_faults(setup.model_copy(update={"opening": None}), [Turn(user=SERVING, agent="I see.")]) == ()
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "\ud800", "\u0000", "ok", "12", "x" * 10_000, "\u3002" * 5_000])

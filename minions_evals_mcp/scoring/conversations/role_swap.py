@@ -236,7 +236,7 @@ _OF_YOU = re.compile(
 )
 _ALIKE, _LEAST_WORDS = 0.8, 4
 SERVES = 1.25
-"""Above these log-odds a message in answer to the agent is taken for one of somebody who serves."""
+"""Above these log-odds a message is taken for one of somebody who serves."""
 
 
 def speaks_as_assistant(text: str, known_names: Collection[str], said_by_agent: Collection[str]) -> str | None:
@@ -247,10 +247,12 @@ def speaks_as_assistant(text: str, known_names: Collection[str], said_by_agent: 
             return found[0].strip()
     questions = [one for one in sentences(own) if _is_question(one)]
     asked = [one for one in questions if _OF_YOU.search(one) and any(says(one, name) for name in known_names)]
-    told = next(iter(asked), None) or next(_echoes(questions, said_by_agent), None)
-    if told is None and said_by_agent and serving_log_odds(own) > SERVES:
-        return own.strip()
-    return told
+    return next(iter(asked), None) or next(_echoes(questions, said_by_agent), None)
+
+
+def reads_as_assistant(text: str) -> bool:
+    """Whether the message, in answer to the agent, is worded as those who serve speak, by what was learnt from examples."""
+    return serving_log_odds(QUOTED.sub(" ", text)) > SERVES
 
 
 def _echoes(questions: Collection[str], said_by_agent: Collection[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.conversations import Conversation, Ending, Turn, U
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.conversations import figures, signs
 from minions_evals_mcp.scoring.conversations.foreign import foreign_language, named_languages, spoken_in
-from minions_evals_mcp.scoring.conversations.role_swap import speaks_as_assistant
+from minions_evals_mcp.scoring.conversations.role_swap import reads_as_assistant, speaks_as_assistant
 from minions_evals_mcp.scoring.conversations.wording import asking, asks_for, contains, plain, says, sentences
 from minions_evals_mcp.scoring.failures.texts import cut
 
@@ -174,6 +174,8 @@ def _role_swapped(heard: Heard) -> UserFault | None:
     words = plain(heard.text)
     if len(words.split()) > LONG_ENOUGH and words == plain(heard.answered):
         return heard.fault("role-swapped", "the user says what the assistant said before")
+    if heard.answered and reads_as_assistant(heard.text):
+        return heard.fault("role-swapped", "the user's message reads as an assistant's")
     return None
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from scipy.sparse import csr_matrix  # pyright: ignore[reportMissingTypeStubs]
 
-from minions_evals_mcp.scoring.conversations.role_swap import speaks_as_assistant
+from minions_evals_mcp.scoring.conversations.role_swap import reads_as_assistant, speaks_as_assistant
 from minions_evals_mcp.scoring.conversations.speaker import BUCKETS, WEIGHTS, features
 
 HERE = Path(__file__).parent
@@ -114,7 +114,8 @@ def figures(half: str, *, english: bool) -> tuple[int, int, int, int]:
 
 def _speaks(talk: Talk, at: int) -> bool:
     said = [words for role, words in talk["turns"][:at] if role == "assistant"]
-    return speaks_as_assistant(talk["turns"][at][1], (), said) is not None
+    text = talk["turns"][at][1]
+    return speaks_as_assistant(text, (), said) is not None or (bool(said) and reads_as_assistant(text))
 
 
 def main() -> None:
