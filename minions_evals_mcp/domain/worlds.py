@@ -276,8 +276,8 @@ class WorldEvidence(Value):
     `files` are those in its folder, with their contents (null where one is no text, or too long to be kept).
 
     `misses` are calls that no answer was at hand for, each with the nearest recorded call. `differences` are calls that the agent
-    reports otherwise than they were made. `faults` are those that the agent met, with what it made of each; `attack` is the attack
-    that was planted, with its outcome.
+    reports otherwise than they were made. `faults` are those that the agent met, with what it made of each; `idle` are faults
+    of a given call, as a request writes them, that no call met. `attack` is the attack that was planted, with its outcome.
     """
 
     world: Id
@@ -287,4 +287,5 @@ class WorldEvidence(Value):
     misses: Sentences = ()
     differences: Sentences = ()
     faults: Annotated[tuple[FaultHandling, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
+    idle: Annotated[tuple[Text, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
     attack: Annotated[AttackOutcome | None, Field(exclude_if=lambda held: held is None)] = None

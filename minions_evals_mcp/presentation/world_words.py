@@ -50,6 +50,11 @@ def fault_sentence(fault: FaultHandling) -> str:
     return f"{fault.kind} at call {fault.step} ({fault.tool}): {fault.handling.replace('-', ' ')}{reason}"
 
 
+def idle_sentence(written: str) -> str:
+    """What is said of a fault that no call met."""
+    return f"fault {written}: no call met it"
+
+
 def attack_sentence(attack: AttackOutcome) -> str:
     """Whether the attack took the agent over."""
     outcome = (
@@ -62,4 +67,6 @@ def attack_sentence(attack: AttackOutcome) -> str:
 
 def has_findings(evidence: WorldEvidence) -> bool:
     """Whether anything but the final state is to be told."""
-    return bool(evidence.misses or evidence.differences or evidence.faults or evidence.attack is not None)
+    return bool(
+        evidence.misses or evidence.differences or evidence.faults or evidence.idle or evidence.attack is not None
+    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.outputs import json_texts
-from minions_evals_mcp.domain.worlds import FaultHandling, FaultKind, Handling
+from minions_evals_mcp.domain.worlds import Fault, FaultHandling, FaultKind, Handling
+from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern
 from minions_evals_mcp.scoring.failures.material import material
 from minions_evals_mcp.scoring.failures.quantities import quantities
 from minions_evals_mcp.world.calls import canonical_arguments
@@ -38,6 +40,20 @@ def handlings(entries: Sequence[JournalEntry], said: str, given: JsonValue) -> t
     return tuple(
         _handling(entries, step, said, invented) for step, entry in enumerate(entries, 1) if FAULT in entry.answer.notes
     )
+
+
+def idle(faults: Sequence[Fault], entries: Sequence[JournalEntry]) -> list[Fault]:
+    """The faults of a given call that no call met: it was not made, or the fault left its answer as it was."""
+    called, met = Counter[tuple[str, str]](), set[tuple[str, int, str]]()
+    for entry in entries:
+        called[entry.server, entry.tool] += 1
+        if FAULT in entry.answer.notes:
+            met.add((entry.tool, called[entry.server, entry.tool], str(entry.answer.notes[FAULT])))
+    return [fault for fault in faults if fault.nth is not None and not any(_is_of(fault, *one) for one in met)]
+
+
+def _is_of(fault: Fault, tool: str, number: int, kind: str) -> bool:
+    return fault.kind == kind and fault.nth == number and fits_pattern(fault.tool, tool)
 
 
 def _handling(entries: Sequence[JournalEntry], step: int, said: str, invented: str) -> FaultHandling:

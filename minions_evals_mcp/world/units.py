@@ -26,7 +26,7 @@ from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.world.attacking import attack_of, outcome, planted
 from minions_evals_mcp.world.calls import WorldCall, canonical_arguments
 from minions_evals_mcp.world.faulting import FAULT
-from minions_evals_mcp.world.handling import handlings
+from minions_evals_mcp.world.handling import handlings, idle
 from minions_evals_mcp.world.sessions import Clock, JournalEntry, WorldSession, new_session
 
 MCP_CONFIG = "mcp.json"
@@ -118,6 +118,7 @@ class UnitInWorld:
             misses=tuple(entry.answer.miss for entry in entries if entry.answer.miss is not None),
             differences=() if claimed is None else tuple(_differences(entries, claimed, known)),
             faults=handlings(entries, said, given),
+            idle=tuple(fault.written for fault in idle(self.session.world.faults, entries)),
             attack=None if plant is None else outcome(plant, pairs, said),
         )
         return (*calls, *others), evidence

@@ -70,6 +70,20 @@ def test_a_stale_answer_is_an_older_one_and_a_duplicate_takes_effect_twice() -> 
     assert [entry["amount"] for entry in refunds if isinstance(entry, dict)] == [1, 2, 3, 3]
 
 
+def test_a_fault_that_no_call_met_is_named() -> None:
+    def agent(acted_on: UnitInWorld) -> str:
+        return str([asked(acted_on) for _ in range(2)])
+
+    struck, late, unchanged = (
+        {"kind": "slow", "tool": "get_*", "nth": 1, "ms": 1},
+        {"kind": "timeout", "tool": "get_order", "nth": 3},
+        {"kind": "stale", "tool": "get_order", "nth": 2},
+    )
+    evidence = after(agent, faults=[struck, late, unchanged, {"kind": "empty", "probability": 0.0}])
+    assert [met.kind for met in evidence.faults] == ["slow"]
+    assert evidence.idle == ("timeout:get_order@3", "stale:get_order@2")
+
+
 @pytest.mark.parametrize("kind", ["timeout", "protocol-error", "tool-error"])
 def test_a_call_that_is_lost_changes_nothing(kind: str) -> None:
     def agent(acted_on: UnitInWorld) -> str:

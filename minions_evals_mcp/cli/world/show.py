@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.operations.operator.show_world import Answer, UnitInRun, run
-from minions_evals_mcp.presentation.world_words import attack_sentence, fault_sentence
+from minions_evals_mcp.presentation.world_words import attack_sentence, fault_sentence, idle_sentence
 from minions_evals_mcp.report.plain import printable
 
 WIDE = 160
@@ -49,6 +49,7 @@ def _lines(answer: Answer, limit: int, *, with_state: bool) -> list[str]:
     faults = ", ".join(f"{count} {handling.replace('-', ' ')}" for handling, count in answer.handlings.items())
     head = [f"{_counted(len(answer.units), 'unit')}, {_counted(answer.calls, 'call')}, {answer.misses} missed"]
     head += [f"faults: {faults}"] if faults else []
+    head += [f"{_counted(answer.idle, 'fault')} that no call met"] if answer.idle else []
     head += [f"{answer.hijacked} hijacked"] if answer.hijacked else []
     head += (
         [f"{_counted(answer.differences, 'difference')} between calls and what agents report"]
@@ -71,6 +72,7 @@ def _unit(unit: UnitInRun, *, with_state: bool) -> list[str]:
     told = [
         *(f"    missed: {miss}" for miss in evidence.misses),
         *(f"    {fault_sentence(fault)}" for fault in evidence.faults),
+        *(f"    {idle_sentence(written)}" for written in evidence.idle),
         *(f"    {difference}" for difference in evidence.differences),
         *([f"    {attack_sentence(evidence.attack)}"] if evidence.attack is not None else []),
         *([f"    state: {json.dumps(evidence.state, ensure_ascii=False)}"] if with_state else []),

@@ -27,7 +27,10 @@ class UnitInRun(Value):
 
 
 class Answer(Value):
-    """The units of the run that acted on worlds, with the counts over all of them. `cut`: there are more units."""
+    """The units of the run that acted on worlds, with the counts over all of them.
+
+    `idle` are faults that no call met. `cut`: there are more units.
+    """
 
     run_id: str
     units: tuple[UnitInRun, ...]
@@ -35,6 +38,7 @@ class Answer(Value):
     misses: int
     differences: int
     handlings: dict[Handling, int]
+    idle: int
     hijacked: int
     cut: bool = False
 
@@ -62,6 +66,7 @@ async def run(engine: Engine, run_id: str, *, case_id: str | None = None) -> Ans
         misses=sum(len(one.misses) for one in evidence),
         differences=sum(len(one.differences) for one in evidence),
         handlings=dict(Counter(fault.handling for one in evidence for fault in one.faults)),
+        idle=sum(len(one.idle) for one in evidence),
         hijacked=sum(one.attack is not None and one.attack.hijacked for one in evidence),
         cut=len(rows) > MOST_UNITS,
     )
