@@ -115,6 +115,8 @@ class Session:
     """Whether tokens and cost are the program's own sum, its sub-agents' among them."""
     is_turn_open: bool = False
     """Whether the agent still owes an answer: something was asked, called or stopped after what it said last."""
+    ends_in_answer: bool = False
+    """Whether the last thing is what the agent said, be the turn over or not."""
     _says_ends: bool = False
     _message: str = ""
     _newest: dict[str, str] = field(default_factory=dict[str, str])
@@ -135,6 +137,7 @@ class Session:
     def begin(self) -> None:
         """Take that the program says a turn begins: only its word ends one, for a text may be followed by a call."""
         self.is_turn_open = self._says_ends = True
+        self.ends_in_answer = False
 
     def end(self) -> None:
         """Take that the program says the turn is over, be there an answer or not."""
@@ -145,6 +148,7 @@ class Session:
         if text.strip():
             self.prompts.append((len(self.calls), text))
             self.is_turn_open = self.is_turn_open or opens_turn
+            self.ends_in_answer = False
 
     def interrupt(self) -> None:
         """Take that the user stopped the agent here."""
@@ -158,10 +162,12 @@ class Session:
         self.answer = f"{self.answer}\n{text}" if message and message == self._message else text
         self._message = message
         self.is_turn_open = self.is_turn_open and self._says_ends
+        self.ends_in_answer = True
 
     def call(self, call: SessionCall) -> SessionCall:
         """Take a call that begins. A call of the same id is the same one, but for one that is over: some models count from 1 again."""
-        self.is_turn_open = self.is_turn_open or not (call.parent or call.agent)
+        if not (call.parent or call.agent):
+            self.is_turn_open, self.ends_in_answer = True, False
         ident = call.id or f"call-{len(self.calls) + 1}"
         before = self.called(ident)
         if before is not None and not before.is_over:

@@ -27,7 +27,10 @@ _READERS: Mapping[HostStream, Callable[[Iterable[Json]], Session]] = {
 
 
 def read_stream(form: HostStream, printed: bytes) -> Observed | TargetErrored:
-    """What the program of that format printed; the target's error where the agent failed or gave no answer."""
+    """What a program of that format printed before it ended; the target's error where the agent failed or gave no answer.
+
+    What it said last is its answer, though the line that says so is missing.
+    """
     try:
         session = _READERS[form](_events(printed))
         calls = tool_calls_of([call.step() for call in session.calls.values()])
@@ -37,7 +40,7 @@ def read_stream(form: HostStream, printed: bytes) -> Observed | TargetErrored:
         return TargetErrored(masked(" ".join(session.failure.split()))[:SHOWN])
     if not session.answer and not session.calls:
         return TargetErrored("its output has no answer and no tool call in this format", unanswered=True)
-    if session.is_unfinished:
+    if session.is_unfinished and not session.ends_in_answer:
         return TargetErrored("its output ends before the agent's final answer", unanswered=True)
     used = [*session.models.values()]
     return Observed(

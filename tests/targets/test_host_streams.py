@@ -146,12 +146,12 @@ async def test_a_stream_is_the_answer_with_its_calls_tokens_and_cost(tmp_path: P
 @pytest.mark.parametrize("form", STREAMS)
 @pytest.mark.parametrize("taken", range(1, 10))
 def test_a_live_stream_is_read_as_the_same_stream_is_imported(form: HostStream, taken: int, tmp_path: Path) -> None:
-    """Every beginning of a stream: answer, calls, errors and cost are those of the import; without an end it is no answer."""
+    """Every beginning of a stream: answer, calls, errors and cost are those of the import; without an end only words are an answer."""
     events = STREAMS[form][:taken]
     seen, run = read_stream(form, lines(*events)), imported(form, events, tmp_path)
     assert (run.get("status", "running") == "success") is (taken >= len(STREAMS[form]))
     if run.get("status") != "success":
-        assert isinstance(seen, TargetErrored)
+        assert isinstance(seen, TargetErrored) or seen.output["output"]
         return
     assert isinstance(seen, Observed)
     assert seen.output == {"output": obj(run["outputs"]).get("output", "")}
@@ -160,6 +160,14 @@ def test_a_live_stream_is_read_as_the_same_stream_is_imported(form: HostStream, 
     assert [(call.tool, call.arguments, call.error) for call in seen.tool_calls] == [
         (step["tool"], step["arguments"], step.get("error")) for step in map(obj, listed_values(run["toolCallsLog"]))
     ]
+
+
+@pytest.mark.parametrize("form", STREAMS)
+def test_what_an_ended_program_said_last_is_its_answer_though_it_does_not_say_that_it_is_over(form: HostStream) -> None:
+    said = max(number for number, event in enumerate(STREAMS[form]) if SAID in json.dumps(event))
+    seen = read_stream(form, lines(*STREAMS[form][: said + 1]))
+    assert isinstance(seen, Observed)
+    assert seen.output == {"output": SAID}
 
 
 @pytest.mark.parametrize("form", FAILED)

@@ -64,7 +64,7 @@ async def test_two_stored_runs_are_compared_as_they_are(tmp_path: Path) -> None:
             for one in ("p@1", "p@2")
         ]
         made = await host.call("compare_prompt_versions", runIds=[before, after])
-        assert "improved; p@2 scores 1, p@1 0 on 8 cases" in str(made["summary"])
+        assert "improved; p@2 scores 1.000, p@1 0.000 on 8 cases" in str(made["summary"])
         assert part(made, "comparison")["runA"] == before
         (said,) = cast("list[str]", made["next"])
         assert said.startswith("p@2 cannot be approved on this: HR2: p@2 is already the current version of its prompt")
