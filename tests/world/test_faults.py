@@ -74,12 +74,13 @@ def test_a_fault_that_no_call_met_is_named() -> None:
     def agent(acted_on: UnitInWorld) -> str:
         return str([asked(acted_on) for _ in range(2)])
 
-    struck, late, unchanged = (
+    faults: list[JsonValue] = [
         {"kind": "slow", "tool": "get_*", "nth": 1, "ms": 1},
         {"kind": "timeout", "tool": "get_order", "nth": 3},
         {"kind": "stale", "tool": "get_order", "nth": 2},
-    )
-    evidence = after(agent, faults=[struck, late, unchanged, {"kind": "empty", "probability": 0.0}])
+        {"kind": "empty", "probability": 0.0},
+    ]
+    evidence = after(agent, faults=faults)
     assert [met.kind for met in evidence.faults] == ["slow"]
     assert evidence.idle == ("timeout:get_order@3", "stale:get_order@2")
 
