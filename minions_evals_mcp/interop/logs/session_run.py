@@ -7,7 +7,7 @@ import re
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.neighbours import NO_FINAL_ANSWER
+from minions_evals_mcp.domain.neighbours import NO_FINAL_ANSWER, NOT_RECORDED
 from minions_evals_mcp.interop.logs.records import moment, slug
 from minions_evals_mcp.interop.logs.sample import EvaluationLog
 from minions_evals_mcp.models.session_cost import session_cost
@@ -31,8 +31,11 @@ def session_log(session: Session, form: str) -> EvaluationLog:
     return EvaluationLog(form, tried, session.host, subject, known_samples=True)
 
 
-def session_run(session: Session, form: str) -> Json:
-    """The agent-run on the wire: the first thing asked, the last thing answered, every call, tokens and cost; no secret."""
+def session_run(session: Session, form: str, *, holds_texts: bool = True) -> Json:
+    """The agent-run on the wire: the first thing asked, the last thing answered, every call, tokens and cost; no secret.
+
+    `holds_texts`: what the session was read from holds every answer; telemetry may not.
+    """
     first = session.prompts[0][1] if session.prompts else None
     is_unfinished = session.is_unfinished
     fields: Json = {
@@ -47,7 +50,7 @@ def session_run(session: Session, form: str) -> Json:
         "status": "failed" if session.failure else "running" if is_unfinished else "success",
         "errorMessage": session.failure,
         "group": session.talk or None,
-        "stopReason": NO_FINAL_ANSWER if is_unfinished else _stop_reason(session),
+        "stopReason": NO_FINAL_ANSWER if is_unfinished else _stop_reason(session, holds_texts=holds_texts),
         "extra": finite(_beside(session, form)),
     }
     return {
@@ -57,8 +60,10 @@ def session_run(session: Session, form: str) -> Json:
     }
 
 
-def _stop_reason(session: Session) -> str | None:
-    return session.ended or (None if session.answer or session.failure else "no answer")
+def _stop_reason(session: Session, *, holds_texts: bool) -> str | None:
+    if session.answer or session.failure:
+        return session.ended or None
+    return session.ended or "no answer" if holds_texts else NOT_RECORDED
 
 
 def _step(call: SessionCall) -> Json:

@@ -172,7 +172,7 @@ class HostTurns:
             yield Settled(None, rows)
             return
         known = "" if turn.begun else f"log:{FORM}/{turn.talk}/"
-        yield Settled(session_run(session, FORM), rows, known)
+        yield Settled(session_run(session, FORM, holds_texts=False), rows, known)
 
     def _turns(self, talk: Talk, parts: list[_Part]) -> list[_Turn]:
         """The turns that these parts of a session are, in the order in which they began."""

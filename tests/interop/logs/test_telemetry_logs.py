@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from minions_evals_mcp.domain.neighbours import NOT_RECORDED
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.interop.logs.sample import SkippedSample
 from minions_evals_mcp.interop.telemetry.host_turns import JOINED_S, QUIET_S
@@ -26,6 +27,7 @@ def test_each_turn_is_a_run_with_what_it_used_and_did(tmp_path: Path, host: str,
     assert [run.fields.inputs for run in runs] == [{"input": turn.prompt} for turn in made.turns]
     answers = [{} if host == "codex" else {"output": turn.answer} for turn in made.turns]
     assert [run.fields.outputs for run in runs] == answers
+    assert {run.fields.stop_reason == NOT_RECORDED for run in runs} == {host == "codex"}
     assert [run.fields.tokens_used for run in runs] == [sum(turn.tokens) * turn.model_calls for turn in made.turns]
     for run, turn in zip(runs, made.turns, strict=True):
         steps = list(run.fields.tool_calls_log or ())
