@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import cast
 
 from minions_evals_mcp.domain.assertions import AGENT_TURNS, EVERY_TURN, HOLDING, NEGATION, SET, TURN, Assertion
+from minions_evals_mcp.domain.neighbours import CAPTURE, NOT_RECORDED
 from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.frozen_types import tuples_of
@@ -132,6 +133,12 @@ _HOLDING: dict[str, AssertionKind] = {
     ),
 }
 _MODULES = {name: module for module, names in HOMES.items() for name in names}
+
+_BESIDE_TEXT = frozenset({
+    *_HOLDING, "cost", "foreign-scorer", "latency", "skill-used",
+    *(name for name, module in _MODULES.items() if module.startswith("trajectories.") and name != "finish-reason"),
+})  # fmt: skip
+"""Types that look at something else than the output's text: they have a verdict where nobody recorded that."""
 
 NAMES: tuple[str, ...] = tuple(sorted({*_MODULES, *_HOLDING}))
 """Every type that we have, without `not-`."""
@@ -266,7 +273,7 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
             return Checked(name, weight == 0, 0.0, known.reason, weight, assertion.metric)
         assertion = known
     try:
-        result = kind.check(assertion, subject, evidence)
+        result = _unrecorded(name, subject) or kind.check(assertion, subject, evidence)
     except RecursionError:
         return Unchecked(name, "the output or the value nests too deeply to be read")
     if isinstance(result, Unmet):
@@ -279,6 +286,17 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
     if score is None:
         score = 1.0 if passed else 0.0
     return _checked((name, passed or weight == 0, score, reason, weight, held["metric"], parts, named))
+
+
+def _unrecorded(name: str, subject: Subject) -> Unmet | None:
+    """Why a check of the text has no verdict: nobody recorded what the agent said."""
+    if (
+        subject.finish_reason != NOT_RECORDED
+        or subject.text not in {"", "{}"}
+        or name.removeprefix(NEGATION) in _BESIDE_TEXT
+    ):
+        return None
+    return Unmet(f"the output was not recorded: {CAPTURE}", not_judgeable=True)
 
 
 def check_all(

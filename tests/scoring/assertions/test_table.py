@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import HOLDING, Assertion
-from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.neighbours import NOT_RECORDED, ToolCall
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.scoring import assertions
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
@@ -361,3 +361,22 @@ def test_no_module_with_rows_is_left_out() -> None:
     }
 
     assert with_rows == HOMES.keys()
+
+
+@pytest.mark.parametrize("of", ["", "not-"])
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("contains", "a"), ("equals", ""), ("regex", "a*"), ("is-json", None), ("finish-reason", "stop")],
+)
+def test_a_check_of_a_text_that_nobody_recorded_has_no_verdict(of: str, kind: str, value: JsonValue) -> None:
+    asked = Assertion(type=of + kind, value=value)
+    unrecorded = check(asked, Subject("", finish_reason=NOT_RECORDED))
+    assert isinstance(unrecorded, Unchecked)
+    assert unrecorded.not_judgeable
+    assert isinstance(check(asked, Subject("", finish_reason="stop")), Checked)
+
+
+def test_a_check_of_the_calls_of_an_output_that_nobody_recorded_has_one() -> None:
+    used = Assertion(type="trajectory:tool-used", value="ls")
+    calls = (ToolCall(tool="ls", arguments={}),)
+    assert isinstance(check(used, Subject("", finish_reason=NOT_RECORDED, tool_calls=calls)), Checked)
