@@ -7,7 +7,8 @@ from functools import partial
 from agent.message_work import MessageWork
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.domain.neighbours import CAPTURE, NOT_RECORDED, AgentRun
+from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.outputs import CAPTURE, NOT_RECORDED
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import RunRequest

@@ -61,10 +61,6 @@ def tool_calls_of(given: object) -> tuple[ToolCall, ...]:
 
 NO_FINAL_ANSWER = "no final answer"
 """The stop reason of a run that ends before the agent answered: its program still runs, or was ended."""
-NOT_RECORDED = "content not recorded"
-"""The stop reason of a run that ended well, of which nobody recorded what came of it."""
-CAPTURE = "switch on the capture of content in its instrumentation"
-"""What makes such a run judgeable."""
 
 
 class AgentRun(Fields):

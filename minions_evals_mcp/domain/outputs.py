@@ -10,6 +10,10 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Json
 
+NOT_RECORDED = "content not recorded"
+"""The stop reason of a run that ended well, of which nobody recorded what came of it."""
+CAPTURE = "switch on the capture of content in its instrumentation"
+"""What makes such a run judgeable."""
 TEXT_KEYS = ("output", "text", "content", "response")
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.neighbours import NO_FINAL_ANSWER, NOT_RECORDED
+from minions_evals_mcp.domain.neighbours import NO_FINAL_ANSWER
+from minions_evals_mcp.domain.outputs import NOT_RECORDED
 from minions_evals_mcp.domain.step_spans import span_steps
 from minions_evals_mcp.domain.tagged_values import listed_values, obj, without_none
 from minions_evals_mcp.domain.values import MAX_ID, from_millis, iso

@@ -13,8 +13,8 @@ from pydantic import JsonValue, TypeAdapter
 from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest, text_digest
-from minions_evals_mcp.domain.neighbours import CAPTURE, NOT_RECORDED
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable
+from minions_evals_mcp.domain.outputs import CAPTURE, NOT_RECORDED
 from minions_evals_mcp.domain.values import Unit, Value, is_blank
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.floor import no_answer

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from minions_evals_mcp.domain.conversations import content_text
-from minions_evals_mcp.domain.neighbours import CAPTURE, NOT_RECORDED, AgentRun
+from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, Skipped, TargetErrored
+from minions_evals_mcp.domain.outputs import CAPTURE, NOT_RECORDED
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 

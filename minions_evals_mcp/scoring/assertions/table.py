@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import cast
 
 from minions_evals_mcp.domain.assertions import AGENT_TURNS, EVERY_TURN, HOLDING, NEGATION, SET, TURN, Assertion
-from minions_evals_mcp.domain.neighbours import CAPTURE, NOT_RECORDED
+from minions_evals_mcp.domain.outputs import CAPTURE, NOT_RECORDED
 from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.frozen_types import tuples_of

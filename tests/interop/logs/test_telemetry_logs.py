@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from minions_evals_mcp.domain.neighbours import NOT_RECORDED
+from minions_evals_mcp.domain.outputs import NOT_RECORDED
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.interop.logs.sample import SkippedSample
 from minions_evals_mcp.interop.telemetry.host_turns import JOINED_S, QUIET_S

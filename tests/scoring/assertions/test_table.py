@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import HOLDING, Assertion
-from minions_evals_mcp.domain.neighbours import NOT_RECORDED, ToolCall
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.outputs import NOT_RECORDED
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.scoring import assertions
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
