@@ -59,10 +59,6 @@ def tool_calls_of(given: object) -> tuple[ToolCall, ...]:
         raise InvalidRecordError(f"tool calls: {reason}") from None
 
 
-NO_FINAL_ANSWER = "no final answer"
-"""The stop reason of a run that ends before the agent answered: its program still runs, or was ended."""
-
-
 class AgentRun(Fields):
     """An agent's output (minions-agents). `cost` is in US dollars.
 

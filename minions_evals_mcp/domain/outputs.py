@@ -10,6 +10,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Json
 
+NO_FINAL_ANSWER = "no final answer"
+"""The stop reason of a run that ends before the agent answered: its program still runs, or was ended."""
 NOT_RECORDED = "content not recorded"
 """The stop reason of a run that ended well, of which nobody recorded what came of it."""
 CAPTURE = "switch on the capture of content in its instrumentation"

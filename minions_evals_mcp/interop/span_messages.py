@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from pydantic import JsonValue
 
@@ -78,10 +78,15 @@ def _answer(steps: dict[str, Json], span: Span) -> None:
     """Give the calls that wait for a result those that the span was given; one without an id is that of the only one that waits."""
     for message in listed_values(messages_in(span)):
         for answered, result in _results_of(obj(message)):
-            waiting = [key for key, step in steps.items() if "result" not in step]
-            ident = answered or (waiting[0] if len(waiting) == 1 else "")
+            ident = answered or _only_waiting(steps)
             if ident in steps and result != HIDDEN:
                 steps[ident].setdefault("result", result)
+
+
+def _only_waiting(steps: Mapping[str, Json]) -> str:
+    """The call that waits for its result, where just one does."""
+    waiting = [key for key, step in steps.items() if "result" not in step]
+    return waiting[0] if len(waiting) == 1 else ""
 
 
 def _calls_of(message: Json) -> Iterator[tuple[str, str, JsonValue]]:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.neighbours import NO_FINAL_ANSWER
-from minions_evals_mcp.domain.outputs import NOT_RECORDED
+from minions_evals_mcp.domain.outputs import NO_FINAL_ANSWER, NOT_RECORDED
 from minions_evals_mcp.domain.step_spans import span_steps
 from minions_evals_mcp.domain.tagged_values import listed_values, obj, without_none
 from minions_evals_mcp.domain.values import MAX_ID, from_millis, iso
@@ -132,7 +131,7 @@ def _inputs(spans: list[Span]) -> Json:
 
 
 def _outputs(root: Span, models: list[Span]) -> Json:
-    """Returns what came of it: an object as it is, else the last thing that was said; nothing where only what led to it is known."""
+    """The run's output: an object as it is, else the last text; empty where the spans hold only what came before it."""
     last = models[-1:]
     earlier = (span for span in reversed(models[:-1]) if not asks_for_call(span))
     output_given = next(

@@ -121,7 +121,7 @@ def trend_heading(trend: TrendSummary) -> str:
 def uses_words(uses: BenchmarkUses, *, sealed: bool) -> str:
     """What has been done with a benchmark that has no run of its own to show; empty where nothing has."""
     ended = [
-        _counted(number, word)
+        counted(number, word)
         for number, word in ((uses.runs, "run"), (uses.comparisons, "comparison"), (uses.ab_tests, "A/B test"))
         if number
     ]
@@ -131,11 +131,12 @@ def uses_words(uses: BenchmarkUses, *, sealed: bool) -> str:
     if done:
         return f"No benchmark run yet: {done}."
     if uses.open:
-        return f"No run has finished yet: {_counted(uses.open, 'job')} in progress."
+        return f"No run has finished yet: {counted(uses.open, 'job')} in progress."
     if uses.unfinished:
-        return f"No run has finished: {_counted(uses.unfinished, 'job')} stopped or failed."
+        return f"No run has finished: {counted(uses.unfinished, 'job')} stopped or failed."
     return ""
 
 
-def _counted(number: int, word: str) -> str:
+def counted(number: int, word: str) -> str:
+    """The number with the word, in the plural unless it is one."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"

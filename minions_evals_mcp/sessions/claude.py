@@ -120,8 +120,11 @@ def _finish(session: Session, block: Json, started: str) -> None:
 
 
 def _assistant(session: Session, line: Json, message: Json, own: str) -> None:
-    """Take the calls and the answer. Lines of one message are one answer; what a sub-agent says is none of the session's."""
+    """Take the answer, then the calls. Lines of one message are one answer; what a sub-agent says is none of the session's."""
     nested = _nested(line, own)
+    text = content_text(message.get("content"))
+    if text.strip() and not nested:
+        _said(session, line, message, text)
     for block in objects(message.get("content")):
         if block.get("type") in ("tool_use", "server_tool_use", "mcp_tool_use"):
             session.call(
@@ -130,9 +133,9 @@ def _assistant(session: Session, line: Json, message: Json, own: str) -> None:
                     started=line.get("timestamp"), parent=_caller(session, nested), agent=_agent_of(session, nested),
                 )
             )  # fmt: skip
-    text = content_text(message.get("content"))
-    if nested or not text.strip():
-        return
+
+
+def _said(session: Session, line: Json, message: Json, text: str) -> None:
     if line.get("isApiErrorMessage") is True:
         session.failure = text
         return

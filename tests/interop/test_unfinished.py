@@ -14,7 +14,7 @@ from agent.sources.otlp_judging import TraceJudging
 from agent.sources.otlp_traces import TraceIntake
 from minions_evals_mcp.cli.keep.log_imports import import_log, import_summary
 from minions_evals_mcp.domain.neighbours import AgentRun
-from minions_evals_mcp.domain.outcomes import Skipped
+from minions_evals_mcp.domain.outcomes import Skipped, TargetErrored
 from minions_evals_mcp.interop.log_formats.table import named
 from minions_evals_mcp.interop.spans import spans_of
 from minions_evals_mcp.interop.telemetry.intake import Parts, Telemetry
@@ -22,6 +22,7 @@ from minions_evals_mcp.interop.telemetry.traces import HOPELESS_S
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.sessions.telemetry import events_of
 from minions_evals_mcp.store import records
+from minions_evals_mcp.targets.host_streams import read_stream
 from minions_evals_mcp.targets.recorded import observed_run
 from tests.shared.agent.traces import document, span, spoken
 from tests.shared.interop.makers import Json, extra, kept, written
@@ -95,6 +96,17 @@ def test_what_the_agent_says_before_a_call_is_no_answer(tmp_path: Path, form: st
     (run,) = kept(written(tmp_path / "s.jsonl", HALF[form]), form)[1]
     assert (run.fields.status, run.fields.outputs) == ("running", {})
     assert extra(run)["saidSoFar"] == ["I look."]
+
+
+def test_what_stands_beside_a_call_in_one_message_is_no_answer(tmp_path: Path) -> None:
+    content = [*_said("I look."), {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls"}}]
+    asked: Json = {"type": "user", "sessionId": "s", "message": {"content": "Mend it."}}
+    half: list[Json] = [asked, {"type": "assistant", "sessionId": "s", "message": {"id": "m", "content": content}}]
+    (run,) = kept(written(tmp_path / "half.jsonl", half), "claude-code")[1]
+    assert (run.fields.status, run.fields.outputs) == ("running", {})
+    assert extra(run)["saidSoFar"] == ["I look."]
+    printed = "\n".join(map(json.dumps, half)).encode()
+    assert isinstance(read_stream("claude-stream", printed), TargetErrored)
 
 
 @pytest.mark.parametrize(

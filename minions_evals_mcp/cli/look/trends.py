@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.operations import detect_trend as operation
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.operations.table import offered_as
-from minions_evals_mcp.presentation.verdict_words import compared_words, judged_instead, trend_heading
+from minions_evals_mcp.presentation.verdict_words import compared_words, counted, judged_instead, trend_heading
 from minions_evals_mcp.report.plain import printable
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ async def what_changed(
 def _change_lines(seen: WhatChanged) -> list[str]:
     moved = sum(level.began == "moved" for level in seen.levels)
     runs, changes, flaky = (
-        _counted(seen.runs, "run"),
-        _counted(moved, "change"),
-        _counted(len(seen.flaky), "flaky case"),
+        counted(seen.runs, "run"),
+        counted(moved, "change"),
+        counted(len(seen.flaky), "flaky case"),
     )
     head = f"{seen.benchmark_id}: {runs}, {changes} of level, {flaky}"
     costs = [level.cost_usd for level in seen.levels if level.cost_usd is not None]
@@ -79,10 +79,6 @@ def _change_lines(seen: WhatChanged) -> list[str]:
         *(f"  {printable(sentence, 400)}" for sentence in seen.sentences),
         f"  {outputs}; the runs spent {seen.spent_usd:.4f} USD",
     ]
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _lines(shown: TrendSummary) -> list[str]:

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.operations.operator.show_world import Answer, UnitInRun, run
+from minions_evals_mcp.presentation.verdict_words import counted
 from minions_evals_mcp.presentation.world_words import attack_sentence, fault_sentence, idle_sentence
 from minions_evals_mcp.report.plain import printable
 
@@ -47,12 +48,12 @@ async def show(
 
 def _lines(answer: Answer, limit: int, *, with_state: bool) -> list[str]:
     faults = ", ".join(f"{count} {handling.replace('-', ' ')}" for handling, count in answer.handlings.items())
-    head = [f"{_counted(len(answer.units), 'unit')}, {_counted(answer.calls, 'call')}, {answer.misses} missed"]
+    head = [f"{counted(len(answer.units), 'unit')}, {counted(answer.calls, 'call')}, {answer.misses} missed"]
     head += [f"faults: {faults}"] if faults else []
-    head += [f"{_counted(answer.idle, 'fault')} that no call met"] if answer.idle else []
+    head += [f"{counted(answer.idle, 'fault')} that no call met"] if answer.idle else []
     head += [f"{answer.hijacked} hijacked"] if answer.hijacked else []
     head += (
-        [f"{_counted(answer.differences, 'difference')} between calls and what agents report"]
+        [f"{counted(answer.differences, 'difference')} between calls and what agents report"]
         if answer.differences
         else []
     )
@@ -95,10 +96,6 @@ def _call(call: ToolCall) -> str:
     marks += ["attacked"] if "attacked" in call.extra else []
     marks += ["missed"] if "missed" in call.extra else []
     return f"{call.tool} {_cut(arguments)} → {_cut(given)} [{', '.join(marks)}]"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _cut(text: str) -> str:

@@ -7,8 +7,7 @@ import re
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.neighbours import NO_FINAL_ANSWER
-from minions_evals_mcp.domain.outputs import NOT_RECORDED
+from minions_evals_mcp.domain.outputs import NO_FINAL_ANSWER, NOT_RECORDED
 from minions_evals_mcp.interop.logs.records import moment, slug
 from minions_evals_mcp.interop.logs.sample import EvaluationLog
 from minions_evals_mcp.models.session_cost import session_cost

@@ -25,7 +25,7 @@ WORDS_IN_A_ROW, SHAPES_IN_A_ROW = (1, 2), (1, 2, 3)
 GRAM_BYTES = (6, 8)
 """Of 3 and 4 characters in UTF-16."""
 OF_CHARACTERS = 7
-"""What the hash of an n-gram of characters begins with: an n-gram of words has buckets of its own."""
+"""What the hash of an n-gram of characters begins with, so that the same letters as an n-gram of words fall elsewhere."""
 TOGETHER = 8.0
 """What the character n-grams of a message count together, by the root of their number; an n-gram of words counts 1."""
 _COMMON = """

@@ -1,8 +1,8 @@
 """Learns who speaks in a message, and says how well: `python -m tests.bench.conversations.speaker [--learn]`.
 
-`speaker_lines.jsonl` holds messages of people who serve and of those who are served, in 15 languages, by four authors who saw no rule of
+`speaker_lines.jsonl` holds messages of people who serve and of those who are served, in 15 languages, by five authors who saw no rule of
 ours. `speaker_unseen.jsonl` holds conversations by another author, in some of which the user takes the other's place once: nothing is
-learnt from them, and the second half of them was not looked at before the figures in the closing note were made.
+learnt from them, and nothing was chosen by the second half of them.
 """
 
 from __future__ import annotations

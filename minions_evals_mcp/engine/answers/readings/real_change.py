@@ -23,7 +23,7 @@ _known: OrderedDict[tuple[str, str, str, int], Evidence | None] = OrderedDict()
 def difference(
     db: Db, before: str, after: str, *, scores: BothScores | None = None, tests: int = 1
 ) -> tuple[Difference | None, str]:
-    """Returns how far apart the two runs' scores are, `tests` sharing the error; None, and why, where they were not comparable.
+    """The difference between the two runs' scores, `tests` sharing the error; None, and why, where they were not comparable.
 
     "improved" and "equivalent" must hold with each missing output as a failure, else it is inconclusive, and the text is why.
     """
