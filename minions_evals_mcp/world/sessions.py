@@ -30,13 +30,13 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Json, Text, Timestamp, Value, utc
 from minions_evals_mcp.domain.worlds import STARTED, Fault, WorldServer
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.temporary_folders import taken_folder
 from minions_evals_mcp.world.attacking import Planted, in_result
 from minions_evals_mcp.world.calls import CallAnswer, WorldCall, canonical_arguments, tool_result
 from minions_evals_mcp.world.faulting import due, lost, spoilt
 from minions_evals_mcp.world.holdings import Holdings, placed
 from minions_evals_mcp.world.mocking import mocked
 from minions_evals_mcp.world.tapes import Miss, Tape, TapedCall, read_tape
-from minions_evals_mcp.world.unit_folders import unit_folder
 
 DEFINITION, JOURNAL, LOCK = "world.json", "calls.jsonl", "lock"
 T = TypeVar("T")
@@ -360,7 +360,7 @@ def new_session(
     world: World, base: Path, *, clock: Clock, unit: str = "", planted: Planted | None = None
 ) -> WorldSession:
     """A fresh copy of the world in a temporary folder; `base` is where its tapes and commands are looked for."""
-    home, held = unit_folder()
+    home, held = taken_folder("world")
     definition = UnitWorld(world=world, base=str(base.resolve()), unit=unit, planted=planted)
     (home / DEFINITION).write_text(definition.model_dump_json(exclude_none=True), "utf-8")
     try:
