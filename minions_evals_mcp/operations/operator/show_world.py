@@ -60,7 +60,7 @@ async def run(engine: Engine, run_id: str, *, case_id: str | None = None) -> Ans
     if not units:
         raise BadInputError(
             f"no output of the run {ident} was made in a world.",
-            remedy=f"Set `world` in its cases. {Next('runs', {'run': ident}, 'names the cases without an output')}.",
+            remedy=f"Set `world` in its cases. {Next('runs', reason='shows the runs whose cases ended in an error')}.",
         )
     evidence = [unit.evidence for unit in units]
     return Answer(
