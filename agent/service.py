@@ -88,34 +88,23 @@ def _delivers_to(working: Working) -> dict[str, str]:
 async def _listening(
     agent: Agent, working: Working, judging: TraceJudging, *, until_quiet: bool
 ) -> AsyncGenerator[None]:
-    """The endpoint for traces, where one was asked for, while the agent works."""
-    if working.otlp is None:
+    """The endpoints for telemetry that were asked for, while the agent works."""
+    if working.otlp is None and working.otlp_grpc is None:
         yield
         return
-    from agent.sources.otlp_http import bound, otlp_app  # noqa: PLC0415  a web server, which few runs need
-    from minions_evals_mcp.interop.logs.otlp_endpoint import OtlpServer  # noqa: PLC0415  as above
+    from agent.sources.otlp_listeners import Addresses, listening  # noqa: PLC0415  web servers, which few runs need
 
     if until_quiet:
+        option = "--otlp-grpc" if working.otlp is None else "--otlp"
         raise BadInputError(
-            "--otlp works only with run, because drain ends when nothing is left to do.",
+            f"{option} works only with run, because drain ends when nothing is left to do.",
             remedy="Use minions-eval-agent run.",
         )
-    token = read_settings().http_token
     intake = TraceIntake(agent, judging)
     await intake.vet()
     await intake.take_up()
-    with bound(working.otlp, token) as listener:
-        host, port = listener.getsockname()[:2]
-        url = f"http://{host}:{port}/v1/traces"
-        server = OtlpServer(otlp_app(intake, token), lambda: log.info("otlp-listening", url=url))
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(server.serve, [listener])
-            tasks.start_soon(intake.follow)
-            try:
-                yield
-            finally:
-                server.should_exit = True
-                tasks.cancel_scope.cancel()
+    async with listening(intake, Addresses(working.otlp, working.otlp_grpc), read_settings().http_token):
+        yield
 
 
 async def _stop_when_told(agent: Agent) -> None:

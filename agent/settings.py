@@ -76,6 +76,12 @@ class Working:
             help="HOST:PORT to receive traces by OTLP/HTTP (127.0.0.1:4318). Other addresses need MINIONS_EVALS_HTTP_TOKEN."
         ),
     ] = None
+    otlp_grpc: Annotated[
+        str | None,
+        Parameter(
+            help="HOST:PORT to receive traces by OTLP/gRPC (127.0.0.1:4317), beside or instead of --otlp. Needs the extra otlp-grpc."
+        ),
+    ] = None
     otlp_rate: Annotated[float, Parameter(help="Share of traces to accept, chosen by id.")] = 1.0
     otlp_daily: Annotated[int, Parameter(help="Maximum number of traces per day (UTC).")] = 1000
     otlp_rubric: Annotated[
@@ -99,10 +105,10 @@ class Working:
     def judging(self) -> TraceJudging:
         """Returns which traces are judged, and by what; raises `BadInputError` for measures that cannot be, or that measure nothing."""
         judging = TraceJudging(self.otlp_rate, self.otlp_daily, self.otlp_rubric, self.otlp_alert)
-        options = [] if self.otlp is not None else judging.set_options()
+        options = [] if self.otlp is not None or self.otlp_grpc is not None else judging.set_options()
         if options:
             raise BadInputError(
-                f"{' and '.join(options)} {'needs' if len(options) == 1 else 'need'} --otlp, which receives traces.",
+                f"{' and '.join(options)} {'needs' if len(options) == 1 else 'need'} --otlp or --otlp-grpc, which receive traces.",
                 remedy="Add --otlp 127.0.0.1:4318, or leave it out.",
             )
         return judging
@@ -133,6 +139,10 @@ class Working:
         listed: list[Json] = [] if self.integrations is None else read_neighbours(self.integrations.absolute()).listed()
         if self.deliver_to is not None:
             listed.append({"name": "*", "does": "notified by", "how": f"the folder {self.deliver_to.absolute()}"})
+        endpoints = {"OTLP/HTTP": self.otlp, "OTLP/gRPC": self.otlp_grpc}
+        for protocol, address in endpoints.items():
+            if address is not None:
+                listed.append({"name": "telemetry", "does": "received by", "how": f"{protocol} at {address}"})
         return listed
 
     @asynccontextmanager

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 
 import anyio
 import h11
@@ -60,14 +60,26 @@ def own_bounds() -> ConnectionLimits:
     return bounds_within(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
+class PlaceTaker(Protocol):
+    """A connection that holds a place, of whatever protocol."""
+
+    def is_overdue(self) -> bool:
+        """Whether its request has been incomplete for so long that another caller may have the place."""
+        ...
+
+    def refuse(self, status: int) -> None:
+        """Ends it, for that reason."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class Places:
-    """The connections that are open, oldest first."""
+    """The connections that are open, oldest first. Listeners of one process can share them."""
 
     bounds: ConnectionLimits
-    taken: dict[BoundedConnection, str] = field(default_factory=dict["BoundedConnection", str])
+    taken: dict[PlaceTaker, str] = field(default_factory=dict[PlaceTaker, str])
 
-    def admit(self, new: BoundedConnection, address: str) -> bool:
+    def admit(self, new: PlaceTaker, address: str) -> bool:
         """Returns whether there is a place: a free one, else that of the oldest connection whose request is overdue."""
         same = [connection for connection, its in self.taken.items() if its == address]
         crowd = same if len(same) >= self.bounds.each else list(self.taken)
@@ -80,7 +92,7 @@ class Places:
         self.taken[new] = address
         return True
 
-    def leave(self, gone: BoundedConnection) -> None:
+    def leave(self, gone: PlaceTaker) -> None:
         """Frees the place of a connection, where it had one."""
         self.taken.pop(gone, None)
 
@@ -172,13 +184,19 @@ class BoundedServer(uvicorn.Server):
     """A web server within those bounds. No more connections are taken in one turn than the process has descriptors for."""
 
     def __init__(
-        self, app: ASGIApp, bounds: ConnectionLimits, *, closing_s: int, lifespan: Literal["auto", "off"] = "auto"
+        self,
+        app: ASGIApp,
+        bounds: ConnectionLimits | Places,
+        *,
+        closing_s: int,
+        lifespan: Literal["auto", "off"] = "auto",
     ) -> None:
+        places = bounds if isinstance(bounds, Places) else Places(bounds)
         super().__init__(
             uvicorn.Config(
                 app,
-                http=bounded(bounds),
-                backlog=bounds.at_once,
+                http=bounded(places),
+                backlog=places.bounds.at_once,
                 log_config=None,
                 access_log=False,
                 ws="none",
@@ -209,6 +227,6 @@ class BoundedServer(uvicorn.Server):
                 await self.shutdown([bound])
 
 
-def bounded(bounds: ConnectionLimits) -> type[BoundedConnection]:
+def bounded(places: Places) -> type[BoundedConnection]:
     """The connections of one server, which share their places."""
-    return type("BoundedConnection", (BoundedConnection,), {"places": Places(bounds)})
+    return type("BoundedConnection", (BoundedConnection,), {"places": places})

@@ -1,4 +1,4 @@
-"""Running a benchmark again from its page: what it would do and cost first, then the run, which goes on behind the page."""
+"""Running a benchmark from its page, again or for the first time: the cost first, then the run, which goes on behind the page."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Start = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
 
 
 async def again(request: Request) -> Response:
-    """Returns what a run like that one would do and cost: with another version, or of the failed cases only."""
+    """What the benchmark's first run, or one like an earlier one, would do and cost."""
     page = await read_again(engine_of(request), _again_request(request.query_params))
-    return rendered("again", page=page)
+    return rendered("again", page=page, store=engine_of(request).config.named_db)
 
 
 async def started(request: Request) -> Response:
@@ -81,6 +81,6 @@ def _again_request(form: Mapping[str, str]) -> Again:
     if most is not None and not most > 0:
         raise BadInputError("the cost cap must be above 0.", remedy="Enter dollars as a number, or leave it empty.")
     return Again(
-        run_id=form.get("id", ""), version=form.get("version", ""), failed_only=form.get("cases") == "failed",
-        max_cost_usd=most,
+        run_id=form.get("id", ""), benchmark_id=form.get("benchmark", ""), version=form.get("version", ""),
+        failed_only=form.get("cases") == "failed", max_cost_usd=most,
     )  # fmt: skip

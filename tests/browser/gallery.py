@@ -69,6 +69,7 @@ PAGES = {
     "trajectory": "/trajectory?run=job5&at=0.1",
     "prompts": "/prompts",
     "run again": "/again?id=job5",
+    "first run": f"/again?benchmark={IDLE}",
     "two runs": "/report?id=job5&compare=job4",
     MISSING: "/nothing",
 }

@@ -56,7 +56,7 @@ def taken(arguments: Sequence[str], exhibitions: Mapping[str, Exhibition]) -> No
     def wanted(all_of: Mapping[str, T]) -> dict[str, T]:
         return {name: one for name, one in all_of.items() if not parts or any(part in name for part in parts)}
 
-    with TemporaryDirectory() as held, started(Path(held)) as browser:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as held, started(Path(held)) as browser:
         for name, shown in exhibitions.items():
             only = replace(shown, pages=wanted(shown.pages), acts=wanted(shown.acts), before=wanted(shown.before))
             if only.pages or only.acts or only.before:

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from agent.settings import Working
-from agent.sources.otlp_http import otlp_app
+from agent.sources.otlp_http import otlp_app, otlp_intake
 from agent.sources.otlp_judging import TraceJudging
 from agent.sources.otlp_traces import TraceIntake
 from minions_evals_mcp.domain.neighbours import AgentRun
@@ -24,6 +24,7 @@ from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.interop.logs.otlp_requests import JSON, PROTOBUF
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.targets.recorded import observed_run
+from tests.shared.agent.grpc_exporter import exported, needs_grpc, path
 from tests.shared.interop.telemetry_shapes import Piece
 from tests.workshop import START
 
@@ -35,6 +36,7 @@ WITH_CONTENT = (
     "official.events", "official.new-both", "traceloop-openai.span", "traceloop-openai.events", "traceloop-anthropic.span",
     "oinf-openai.span", "oinf-anthropic.span",
 )  # fmt: skip
+PROTOCOLS = ("protobuf", "json", pytest.param("grpc", marks=needs_grpc))
 HIDDEN = ("official.none", "oinf-openai.hide-text")
 LOST = {("traceloop-openai.events", 1)}
 """The answer of a streamed request, which OpenLLMetry sends as an event without the id of its span."""
@@ -47,19 +49,27 @@ def _pieces(name: str) -> list[Piece]:
     return [Piece(**json.loads(line)) for line in lines]
 
 
-async def _runs(engine: Engine, pieces: list[Piece], *, protobuf: bool) -> list[Record[AgentRun]]:
+async def _runs(engine: Engine, pieces: list[Piece], protocol: str) -> list[Record[AgentRun]]:
     """The agent-runs that the endpoint makes of the pieces, in the order of the requests."""
     intake = TraceIntake(cast("Agent", SimpleNamespace(engine=engine, rhythm=Working().rhythm())), TraceJudging())
+    if protocol == "grpc":
+        calls = [(path(piece.signal), piece.body(protobuf=True)) for piece in pieces]
+        assert {reply.code for reply in await exported(otlp_intake(intake, None), calls)} == {"OK"}
+    else:
+        await _over_http(intake, pieces, protocol)
+    found = (of_type(record_from_wire(run, new_id="none", now=START), AgentRun) for run in intake.whole())
+    return sorted((run for run in found if run is not None), key=lambda run: str(run.fields.triggered_at))
+
+
+async def _over_http(intake: TraceIntake, pieces: list[Piece], protocol: str) -> None:
     transport = httpx2.ASGITransport(app=otlp_app(intake, None))
     async with httpx2.AsyncClient(transport=transport, base_url="http://x") as client:
         for piece in pieces:
-            kind = PROTOBUF if protobuf else JSON
+            kind, is_protobuf = (PROTOBUF, True) if protocol == "protobuf" else (JSON, False)
             answer = await client.post(
-                f"/v1/{piece.signal}", content=piece.body(protobuf=protobuf), headers={"Content-Type": kind}
+                f"/v1/{piece.signal}", content=piece.body(protobuf=is_protobuf), headers={"Content-Type": kind}
             )
             assert answer.status_code == 200
-    found = (of_type(record_from_wire(run, new_id="none", now=START), AgentRun) for run in intake.whole())
-    return sorted((run for run in found if run is not None), key=lambda run: str(run.fields.triggered_at))
 
 
 def _tokens(name: str, number: int) -> int:
@@ -68,12 +78,12 @@ def _tokens(name: str, number: int) -> int:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-@pytest.mark.parametrize("protobuf", [True, False])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("name", WITH_CONTENT)
 async def test_requests_answers_tokens_models_and_calls_are_those_that_were_asked(
-    engine: Engine, name: str, protobuf: bool, order: int
+    engine: Engine, name: str, protocol: str, order: int
 ) -> None:
-    runs = await _runs(engine, _pieces(name)[::order], protobuf=protobuf)
+    runs = await _runs(engine, _pieces(name)[::order], protocol)
     runs = [
         run for run in runs if run.fields.inputs
     ]  # Anthropic's client tells of its streams by itself, without content
@@ -90,7 +100,7 @@ async def test_requests_answers_tokens_models_and_calls_are_those_that_were_aske
 
 @pytest.mark.parametrize("name", HIDDEN)
 async def test_content_that_is_hidden_is_no_answer_and_nobody_judges_it(engine: Engine, name: str) -> None:
-    runs = await _runs(engine, _pieces(name), protobuf=True)
+    runs = await _runs(engine, _pieces(name), "protobuf")
     assert [run.fields.tokens_used for run in runs] == [_tokens(name, number) for number in range(3)]
     for run in runs:
         assert (run.fields.inputs, run.fields.outputs) == ({}, {})
@@ -105,5 +115,5 @@ async def test_a_call_that_two_spans_tell_of_is_counted_once(engine: Engine) -> 
     """Anthropic's client and an instrumentation around it each write a span, with the same tokens."""
     pieces = _pieces("oinf-anthropic.span")
     assert len(pieces) == 9, "four requests by two, and the span around the last two"
-    runs = await _runs(engine, pieces, protobuf=False)
+    runs = await _runs(engine, pieces, "json")
     assert sorted(run.fields.tokens_used or 0 for run in runs) == [110, 112, 112, 228]

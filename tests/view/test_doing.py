@@ -39,6 +39,24 @@ async def test_a_run_is_told_what_it_costs_then_started_and_followed(engine: Eng
     assert request_of(await get_job(engine, run_id)).triggered_by == "page"
 
 
+async def test_a_benchmark_that_never_ran_is_started_from_its_page(engine: Engine) -> None:
+    await fleet(engine, 3)
+    await save(engine, answer("a1", "c1", "Some output."))
+    work: list[Callable[[], Coroutine[Any, Any, None]]] = []
+    async with visitor(engine, start=work.append) as client:
+        for page in ("/", "/benchmark?id=b"):
+            assert "/again?benchmark=b" in (await client.get(page)).text
+        asked = (await client.get("/again?benchmark=b&cap=2")).text
+        assert "3 outputs, from recorded outputs; no model judges." in asked
+        assert "2 have no output of this version and would be skipped." in asked
+        assert "run-benchmark b --target openai:MODEL" in asked
+        begun = await client.post("/again", data={"benchmark": "b", "cap": "2"})
+        await work[0]()
+        assert "/again?benchmark=b" not in (await client.get("/benchmark?id=b")).text
+    summary = await summarize(engine, begun.headers["location"].rpartition("=")[2])
+    assert (summary.state, summary.outcomes) == ("completed", {"scored": 1, "skipped": 2})
+
+
 class Halting(Drawn):
     """A model that answers twice and then no more."""
 
@@ -82,6 +100,7 @@ async def test_what_cannot_be_run_again_is_refused_by_name(engine: Engine) -> No
     async with visitor(engine) as client:
         for address, told in (
             ("/again?id=none", "no run with the id"),
+            ("/again?benchmark=none", "no benchmark with the id"),
             ("/again?id=job1&cases=failed", "no case of that run failed"),
             ("/again?id=job1&cap=much", "is not an amount of money"),
             ("/again?id=job1&cap=-1", "the cost cap must be above 0"),

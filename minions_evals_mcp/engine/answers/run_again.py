@@ -1,4 +1,4 @@
-"""A run like an earlier one: with another version of the prompt or of the failed cases only, and what it would cost."""
+"""A run like an earlier one, or the first of a benchmark, and what it would cost."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.estimate import Estimate, estimate
+from minions_evals_mcp.engine.run.run_benchmark import get_benchmark
 from minions_evals_mcp.engine.version_chain import versions_beside
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """The request: a run like that one; an empty version is the same as then."""
+    """The request: a run like that one, where an empty version is the same as then; without one the benchmark's first run."""
 
-    run_id: str
+    run_id: str = ""
+    benchmark_id: str = ""
     version: str = ""
     failed_only: bool = False
     max_cost_usd: float | None = None
@@ -33,6 +34,7 @@ class AgainPage(Value):
     """A run that could be started, and what it comes to. `versions` are ids with their names, the newest first."""
 
     run_id: str
+    benchmark_id: str
     title: str
     version: str
     versions: tuple[tuple[str, str], ...]
@@ -45,14 +47,16 @@ class AgainPage(Value):
 
 async def read_again(engine: Engine, again: Again) -> AgainPage:
     """Returns what the run would do; raises as starting it would."""
-    job = await get_job(engine, again.run_id)
     request = await again_request(engine, again)
     priced = await estimate(engine, request, kind="benchmark")
-    return await engine.store.read(partial(_page, job=job, request=request, again=again, run_estimate=priced))
+    return await engine.store.read(partial(_page, request=request, again=again, run_estimate=priced))
 
 
 async def again_request(engine: Engine, again: Again) -> RunRequest:
     """The request for the run; raises `BadInputError` for a run of another kind, or where no case failed."""
+    if not again.run_id:
+        benchmark = await get_benchmark(engine, again.benchmark_id)
+        return RunRequest(subject_id=benchmark.id, triggered_by="page", max_cost_usd=again.max_cost_usd)
     job = await get_job(engine, again.run_id)
     if job.kind != "benchmark":
         raise BadInputError(
@@ -76,16 +80,17 @@ async def again_request(engine: Engine, again: Again) -> RunRequest:
     )
 
 
-def _page(db: Db, *, job: Job, request: RunRequest, again: Again, run_estimate: Estimate) -> AgainPage:
+def _page(db: Db, *, request: RunRequest, again: Again, run_estimate: Estimate) -> AgainPage:
     version = request.prompt_version_ref
     beside = versions_beside(db, version) if version is not None else ()
     names = version_names(db, beside)
     return AgainPage(
-        run_id=job.id,
-        title=report_units.titles(db, [job.subject_id]).get(job.subject_id, job.subject_id),
+        run_id=again.run_id,
+        benchmark_id=request.subject_id,
+        title=report_units.titles(db, [request.subject_id]).get(request.subject_id, request.subject_id),
         version=version or "",
         versions=tuple((version, named(names, version)) for version in reversed(beside)),
-        failed=len(runs.failed_cases(db, job.id)),
+        failed=len(runs.failed_cases(db, again.run_id)) if again.run_id else 0,
         failed_only=again.failed_only,
         max_cost_usd=again.max_cost_usd,
         target=request.target or "recorded outputs",

@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.interop.logs.json_stream import more_values_than
+from minions_evals_mcp.interop.logs.protobuf_writing import counted, sized
 from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.protobuf_fields import more_fields_than
 
@@ -64,6 +65,11 @@ def unpacked(body: bytes, encoding: str) -> bytes:
     return content
 
 
+def reads_protobuf() -> bool:
+    """Whether the package is installed that knows OTLP's messages."""
+    return find_spec("opentelemetry") is not None and find_spec("opentelemetry.proto") is not None
+
+
 def document(body: bytes, kind: str, signal: Signal = "traces") -> Json:
     """The document of a request; raises `BadInputError` where it holds none, `UnsupportedError` for another kind of content."""
     read = _of_protobuf(body, signal) if kind == PROTOBUF else _of_json(body) if kind == JSON else None
@@ -82,17 +88,7 @@ def partial_success(signal: Signal, rejected: int, why: str, kind: str) -> bytes
     if not why:
         return b""
     # ExportTracePartialSuccess and its like: field 1 of the response, in which 1 is the number and 2 the message
-    message = b"\x08" + _varint(rejected) + b"\x12" + _varint(len(why.encode())) + why.encode()
-    return b"\x0a" + _varint(len(message)) + message
-
-
-def _varint(number: int) -> bytes:
-    """The number as protobuf writes it: seven bits a byte, the lowest first."""
-    written = bytearray()
-    while number > 0x7F:
-        written.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*written, number])
+    return sized(1, counted(1, rejected) + sized(2, why.encode()))
 
 
 def _of_json(body: bytes) -> Json:
@@ -113,7 +109,7 @@ def _too_many() -> BadInputError:
 
 
 def _of_protobuf(body: bytes, signal: Signal) -> Json:
-    if find_spec("opentelemetry") is None or find_spec("opentelemetry.proto") is None:
+    if not reads_protobuf():
         raise UnsupportedError(
             "protobuf needs the package opentelemetry-proto, which is not installed.",
             remedy="Install it with: pip install 'minions-evals-mcp[logs]', or export as JSON.",

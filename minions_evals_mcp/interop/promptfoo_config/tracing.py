@@ -52,6 +52,7 @@ class Receiver:
     async def listening(self) -> AsyncGenerator[None]:
         """Listens as long as the evaluation lasts, in a thread of its own: a provider's code may hold up the loop that calls it."""
         from minions_evals_mcp.interop.logs.otlp_endpoint import OtlpServer, otlp_app  # noqa: PLC0415  a web server, which few evaluations need
+        from minions_evals_mcp.interop.logs.otlp_intake import OtlpIntake  # noqa: PLC0415  as above
         from minions_evals_mcp.network_address import listening_socket  # noqa: PLC0415  as above
 
         try:
@@ -63,7 +64,7 @@ class Receiver:
             ) from None
         with listener:
             ready = threading.Event()
-            server = OtlpServer(otlp_app({"traces": self.take}, formats=self.formats), ready.set)
+            server = OtlpServer(otlp_app(OtlpIntake({"traces": self.take}), formats=self.formats), ready.set)
             thread = threading.Thread(target=server.run, args=([listener],), name="otlp", daemon=True)
             thread.start()
             await anyio.to_thread.run_sync(ready.wait)
