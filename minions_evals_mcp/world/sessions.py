@@ -11,7 +11,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -38,7 +38,7 @@ from minions_evals_mcp.world.holdings import Holdings, placed
 from minions_evals_mcp.world.mocking import mocked
 from minions_evals_mcp.world.tapes import Miss, Tape, TapedCall, read_tape
 
-DEFINITION, JOURNAL, LOCK = "world.json", "calls.jsonl", "lock"
+DEFINITION, JOURNAL, LOCK, LOST = "world.json", "calls.jsonl", "lock", "lost-"
 T = TypeVar("T")
 Clock = Callable[[], datetime]
 Passing = Callable[[WorldCall], Awaitable[CallAnswer]]
@@ -127,6 +127,17 @@ class WorldSession:
         if self.held is not None:
             self.held.release()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def lose(self, server: str, reason: str) -> None:
+        """Notes that a real server did not start, or ended in a call: what the agent did without it is not judged."""
+        place = [*self.world.servers].index(server)
+        with suppress(OSError):  # the folder is gone with its unit
+            (self.folder / f"{LOST}{place}").write_text(f"the real server {server} of its world {reason}", "utf-8")
+
+    def lost(self) -> str | None:
+        """What is noted of the first real server that was lost, in whatever process; None where none was."""
+        notes = sorted(self.folder.glob(f"{LOST}*"))
+        return notes[0].read_text("utf-8") if notes else None
 
     def tape(self, server: str) -> Tape:
         """The tape of a server, read at its first use; raises `BadInputError` where it is none."""
