@@ -26,7 +26,6 @@ from minions_evals_mcp.engine.conclude.output_origins import output_origins
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job, request_of, with_gone
 from minions_evals_mcp.engine.judge.panel import implicit, kind_of
-from minions_evals_mcp.engine.judge.rounds import round_of, rounds
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_rate
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
@@ -428,6 +427,10 @@ def _user_packets(db: Db, rows: Sequence[jobs.UnitRow]) -> Iterator[UserPacket]:
 
 def _packets(db: Db, job: Job, rows: Sequence[jobs.UnitRow]) -> list[tuple[Packet, set[JudgeKind]]]:
     """The packets that wait, made again from what is kept (their digests are those that were handed out), and who is asked."""
+    if not rows:
+        return []
+    from minions_evals_mcp.engine.judge.rounds import round_of, rounds  # noqa: PLC0415  only where something waits
+
     rubrics: dict[str, RubricInUse] = {}
     out: list[tuple[Packet, set[JudgeKind]]] = []
     for row in rows:

@@ -17,7 +17,6 @@ from minions_evals_mcp.engine.judge.compose import WANTS_JSON, OutputVerdicts
 from minions_evals_mcp.engine.judge.door import Judges, Questions, judge
 from minions_evals_mcp.engine.judge.kept_verdicts import Given, KeptVerdicts
 from minions_evals_mcp.engine.judge.panel import Panel, implicit
-from minions_evals_mcp.engine.judge.rounds import open_round, rounds
 from minions_evals_mcp.engine.judge.unit_examination import Rescoring, Ruled, UnitExamination, Unruled
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByNothing, Measure
 from minions_evals_mcp.frozen_types import frozen_type
@@ -160,6 +159,8 @@ class Judging:
             if not isinstance(answer, Verdict):
                 return answer
         if any(criterion.id not in given for criterion, _ in parts):
+            from minions_evals_mcp.engine.judge.rounds import open_round, rounds  # noqa: PLC0415  only where somebody is asked
+
             asked = open_round(rounds(rubric, self.panel.choice, has_model=self.panel.llm is not None), given)
             return _ask_outside(unit, asked.criteria, "human" if asked.of_person else "llm")
         return self._judged(unit.measure, ruled, tuple(_certain(given[criterion.id]) for criterion, _ in parts))
