@@ -7,7 +7,7 @@ import json
 import zlib
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import JsonValue
 
@@ -20,6 +20,7 @@ from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.protobuf_fields import more_fields_than
 
 if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor
     from google.protobuf.message import Message
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
@@ -117,12 +118,12 @@ def _of_protobuf(body: bytes, signal: Signal) -> Json:
     from google.protobuf.json_format import MessageToDict  # noqa: PLC0415  an extra: imported where it is used
     from google.protobuf.message import DecodeError  # noqa: PLC0415  as above
 
-    if more_fields_than(MOST_VALUES, body):
-        raise _too_many()
     request = _message_of(signal)
     try:
+        if more_fields_than(MOST_VALUES, body, cast("Descriptor", request.DESCRIPTOR)):
+            raise _too_many()
         request.ParseFromString(body)
-    except DecodeError:
+    except (DecodeError, ValueError):
         raise BadInputError(f"the request is no protobuf of {signal}.") from None
     message: Json = MessageToDict(request)
     for resource in listed_values(message.get(LISTS[signal])):
