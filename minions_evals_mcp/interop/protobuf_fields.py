@@ -26,7 +26,8 @@ def more_fields_than(most: int, body: bytes, kind: Descriptor) -> bool:
             groups = 0  # nobody knows them: they are counted, and not looked into
             while at < end and number <= most:
                 number += 1
-                tag, at = _varint(body, at)
+                tag = body[at]
+                tag, at = (tag, at + 1) if tag < 0x80 else _varint(body, at)
                 groups += (tag & 7 == GROUP) - (tag & 7 == END_OF_GROUP)
                 at, size = _past(body, at, tag & 7)
                 field = tag >> 3
@@ -57,7 +58,8 @@ def _sized_fields(message: Descriptor) -> tuple[dict[int, Descriptor], dict[int,
 def _past(body: bytes, at: int, kind: int) -> tuple[int, int]:
     """Returns where the value ends, and how long it is if that is said."""
     if kind == SIZED:
-        size, at = _varint(body, at)
+        size = body[at]
+        size, at = (size, at + 1) if size < 0x80 else _varint(body, at)
         return at + size, size
     if kind == VARINT:
         return _varint(body, at)[1], 0

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 LARGEST = 16_000_000
 """So many bytes may one request have, unpacked."""
+SMALL = 65_536
+"""A request of so many bytes, unpacked, is read at once; a larger one may take a second, in which others are answered."""
 MOST_VALUES = 500_000
 """So many values may it hold: as empty ones they would take a hundred times their own size in memory."""
 Signal = Literal["traces", "logs", "metrics"]
@@ -46,6 +48,18 @@ class Rejected:
 
     number: int
     why: str
+
+
+def small_enough(body: bytes, encoding: str) -> bytes | None:
+    """The request's bytes where they are few; None where they are not, or cannot be unpacked."""
+    if encoding in ("", "identity"):
+        return body if len(body) <= SMALL else None
+    unpacking = zlib.decompressobj(_GZIP)
+    try:
+        content = unpacking.decompress(body, SMALL) if encoding == "gzip" else b""
+    except zlib.error:
+        return None
+    return content if unpacking.eof else None
 
 
 def unpacked(body: bytes, encoding: str) -> bytes:
