@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import tempfile
 import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from minions_evals_mcp.errors import BadInputError, EvalsError, legible
+from minions_evals_mcp.temporary_folders import temporary_folder
 
 GZIP = b"\x1f\x8b"
 MOST = 2 << 30
@@ -26,8 +26,8 @@ def unpacked(path: Path) -> Generator[Path]:
     if not is_packed(path):
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="unpacked-") as folder:
-        plain = Path(folder) / (path.name.removesuffix(".gz") or path.name)
+    with temporary_folder("unpacked") as folder:
+        plain = folder / (path.name.removesuffix(".gz") or path.name)
         _unpack(path, plain)
         try:
             yield plain

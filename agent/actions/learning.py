@@ -13,6 +13,7 @@ from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.messages import payloads
 from minions_evals_mcp.messages.derived import payload_of
 from minions_evals_mcp.operations import approve_prompt_version, classify_failure, compare_versions, detect_trend
+from minions_evals_mcp.operations.agent_work import comparison_said
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.agent import explained
@@ -26,7 +27,7 @@ async def compare(work: MessageWork) -> Json:
         return comparison.model_dump(mode="json")
     if comparison is None:
         return {"runId": (await get_job(work.engine, work.key)).id, "state": "awaiting-judgments"}
-    return {"comparisonId": comparison.id, "winner": comparison.fields.winner, "verdict": comparison.fields.verdict}
+    return await comparison_said(work.engine, comparison.id)
 
 
 async def decide_version(work: MessageWork) -> Json:

@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -22,6 +21,7 @@ from minions_evals_mcp.cluster.orders import EngineSetup
 from minions_evals_mcp.cluster.setup import described, setup_of, unlike, worker_config
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, UnsupportedError
+from minions_evals_mcp.temporary_folders import temporary_folder
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -177,7 +177,7 @@ async def _opened(where: Where) -> AsyncGenerator[Any]:
     from distributed import Client, LocalCluster, Security  # noqa: PLC0415  slow, and an extra
 
     if isinstance(where, LocalWorkers):
-        with TemporaryDirectory(prefix="minions-evals-cluster-") as folder, _safe_path():
+        with temporary_folder("cluster") as folder, _safe_path():
             local: Any = LocalCluster(
                 n_workers=where.count,
                 threads_per_worker=1,
@@ -185,7 +185,7 @@ async def _opened(where: Where) -> AsyncGenerator[Any]:
                 scheduler_kwargs=QUIET,
                 silence_logs=logging.ERROR,  # that a worker takes long to end says nothing of the run
                 asynchronous=True,
-                local_directory=folder,
+                local_directory=str(folder),
                 security=_own_certificate(Security),
             )
             async with local as cluster, Client(cluster, asynchronous=True) as client:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -251,6 +251,18 @@ class EvalTrend(Fields):
     judged_by: Annotated[tuple[str, ...], Field(exclude_if=lambda judges: not judges)] = ()
 
 
+BY_LABELS = "passes, by people's labels"
+"""What a verdict rests on that people's labels decide."""
+
+
+class DecidedOn(NamedTuple):
+    """The difference that decided a comparison, its interval, and what it is a difference of."""
+
+    delta: float
+    interval: Interval | None
+    of: str = "score"
+
+
 class PromptComparison(Fields):
     """Two prompt versions on the same cases: who scored higher, and whether that can be told from noise.
 
@@ -263,6 +275,8 @@ class PromptComparison(Fields):
     `whatChanged`: all that differs from run A to run B: the version (which to which), the target, judge, rubric or cases.
     `groups` and `effectiveCases` as in a benchmark-run. `missingOutputs`: why outputs that are missing leave it open.
     `outputsDigest` identifies what was compared: the same outputs, cases, rubric and judge are the same comparison.
+    `scoreA`, `scoreB` and `scoreDelta` are over all outputs of each run. `decidedScoreA`, `decidedScoreB` and `decidedDelta` are
+    over what decides, the cases of both runs and what is pooled with them: verdict, `deltaCi` and `pValue` are theirs.
     """
 
     slug: ClassVar[str] = "prompt-comparison"
@@ -298,6 +312,24 @@ class PromptComparison(Fields):
     effective_cases: Annotated[Amount | None, Field(exclude_if=lambda cases: cases is None)] = None
     missing_outputs: Annotated[str, Field(exclude_if=lambda missing: not missing)] = ""
     outputs_digest: Annotated[str | None, Field(exclude_if=lambda digest: digest is None)] = None
+    decided_score_a: Annotated[Unit | None, Field(exclude_if=lambda score: score is None)] = None
+    decided_score_b: Annotated[Unit | None, Field(exclude_if=lambda score: score is None)] = None
+    decided_delta: Annotated[float | None, Field(exclude_if=lambda delta: delta is None)] = None
+
+    @property
+    def decided_scores(self) -> tuple[float, float]:
+        """Both scores over what decides; of a comparison that was kept before these were, over all of each run."""
+        if self.decided_score_a is None or self.decided_score_b is None:
+            return self.score_a, self.score_b
+        return self.decided_score_a, self.decided_score_b
+
+    @property
+    def decided_on(self) -> DecidedOn:
+        """The difference on which the verdict rests, with its interval: of passes where people's labels decide, else of scores."""
+        if self.corrected_delta is not None and self.corrected_ci is not None:
+            return DecidedOn(self.corrected_delta, self.corrected_ci, BY_LABELS)
+        delta = self.score_delta if self.decided_delta is None else self.decided_delta
+        return DecidedOn(delta, self.delta_ci)
 
 
 class ModelCause(Value):

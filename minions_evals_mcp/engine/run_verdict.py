@@ -9,13 +9,18 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, EvalFailure, TestRun
+from minions_evals_mcp.scoring.failure_causes import CauseGroup, cause_sentence
 from minions_evals_mcp.scoring.verdicts.history import score_fraction
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries import failure_causes
 
 MOST_TRIALS = 100
 """The most test-runs and unscored units that one verdict lists."""
+
+NAMED_CAUSES = 3
+"""The most causes of failures that one verdict lists."""
 
 
 def run_verdict(db: Db, job: Job) -> Json:
@@ -28,11 +33,25 @@ def run_verdict(db: Db, job: Job) -> Json:
     if run is None:
         return wire
     fields = run.fields
+    causes = failure_causes.causes_of_test_runs(db, runs.failed_ids(db, job.id))
+    told = [_cause(group, causes.cases) for group in causes.groups[:NAMED_CAUSES]]
     figures: Json = {
         "overallScore": fields.overall_score, "passRate": fields.pass_rate, "passed": fields.passed,
-        "isRegression": fields.is_regression, "evidence": fields.evidence,
+        "passedCount": fields.passed_count, "totalCount": fields.total_count, "errorCount": fields.error_count,
+        "isRegression": fields.is_regression, "evidence": fields.evidence, "causes": list[JsonValue](told),
     }  # fmt: skip
-    return {**wire, **figures}
+    counted = f"{fields.passed_count} of {fields.total_count} passed"
+    first = "" if not told else f"; {told[0]['summary']}"
+    return {**wire, **figures, "reason": job.reason or f"{counted}{first}"}
+
+
+def _cause(group: CauseGroup, total: int) -> Json:
+    """A cause of failures, with the first of its cases."""
+    return {
+        "summary": cause_sentence(group, group.cases, total, older=None, since="", came_back=0),
+        "failureType": group.failure_type, "cases": group.cases, "suggestion": group.suggestion,
+        "testCaseIds": [example.test_case_id for example in group.examples],
+    }  # fmt: skip
 
 
 def _of_case(db: Db, job: Job) -> Json:

@@ -94,20 +94,29 @@ class Figures:
     def gate(self) -> Gate:
         """Returns what `fail_on_regression` makes of the run: held, failed, or undecided where too few cases changed to tell.
 
-        A case that broke has not passed: where it did before, that is a fall, too.
+        What broke is no fall, but may hide one: undecided where it would be one if it had failed.
         """
-        judged, beside = regression_gate(self.summary), self.beside
-        if judged == "failed" or beside is None or not beside.broke:
-            return judged
-        if beside.fall is not None:
-            return "failed"
+        judged = regression_gate(self.summary)
+        return "undecided" if judged != "failed" and self._may_hide_a_fall else judged
+
+    @property
+    def _may_hide_a_fall(self) -> bool:
+        """Whether the run would have fallen if what broke had failed."""
+        beside = self.beside
+        if beside is None or not beside.broke:
+            return False
         dropped = pass_rate_dropped(beside.previous_passed, beside.previous_total, beside.passed, beside.total)
-        return fall_gate(beside.evidence, better=beside.better) if dropped else judged
+        return beside.fall is not None or (dropped and fall_gate(beside.evidence, better=beside.better) != "held")
 
     @property
     def unjudged_count(self) -> int:
         """How many trials have no verdict although nothing broke: nobody has judged them yet, or nothing can be judged."""
-        return self.summary.units - self.scored_count - self.error_count
+        return self.missing_count - self.error_count
+
+    @property
+    def missing_count(self) -> int:
+        """How many trials have no verdict: the task or a judge failed at them, or nobody has judged them."""
+        return self.summary.units - self.scored_count
 
     @property
     def limit(self) -> Limit | None:
@@ -116,10 +125,9 @@ class Figures:
         Held if the rate reaches it even if everything that has no verdict failed; failed if its whole interval lies below even
         if all of that passed; else undecided.
         """
-        tried, asked = self.scored_count + self.error_count, self.asked
+        asked, total = self.asked, self.summary.units
         if asked.min_pass_rate is None or not self.scored_count:
             return None
-        total = tried + self.unjudged_count
         fields = self.summary.benchmark_run or {}
         effective, trials = fields.get("effectiveCases"), fields.get("trials")
         share = float(effective) / self.scored_count if isinstance(effective, int | float) else 1.0
@@ -130,21 +138,22 @@ class Figures:
             assert asked.min_pass_rate is not None
             return limit_gate(passed / total, interval, asked.min_pass_rate, cases=cases, literal=asked.literal)
 
-        worst, best = beside(self.passed_count), beside(self.passed_count + self.unjudged_count)
+        worst, best = beside(self.passed_count), beside(self.passed_count + self.missing_count)
         if worst.gate == "held" or best.gate != "held":
             return worst if worst.gate == "held" else best
         return replace(best, gate="undecided")
 
     @property
     def passed(self) -> bool | None:
-        """True if every case passed (or `min_pass_rate` is met), None if that is not decided.
+        """True if every case passed (or `min_pass_rate` is met), False if one failed (or it is missed), None if that is not decided.
 
-        A case that the task or a judge broke at has not passed, and counts so in the rate. One without a verdict is no pass: while
-        nobody has judged it, None. With `min_pass_rate`, None too where the rate is below it within chance, unless `undecided`
+        A case without a verdict is no pass and no fail: where the task or a judge broke, or nobody has judged, None, unless what
+        has a verdict decides. With `min_pass_rate`, None too where the rate is below it within chance, unless `undecided`
         says what then, or `literal` has the figure alone decide. The run before counts with `fail_on_regression` only: None
         where too few cases tell whether the fall since then is chance, and the cases themselves have not failed.
         """
-        fallen = settled(self.gate, self.asked.undecided) if self.asked.fail_on_regression else "held"
+        undecided = None if self._may_hide_a_fall else self.asked.undecided
+        fallen = settled(self.gate, undecided) if self.asked.fail_on_regression else "held"
         if fallen == "failed" or self._own_verdict is False:
             return False
         return None if fallen == "undecided" else self._own_verdict
@@ -152,16 +161,15 @@ class Figures:
     @property
     def _own_verdict(self) -> bool | None:
         """Returns what the cases say without the run before."""
-        tried = self.scored_count + self.error_count
-        if not tried:
+        if not self.scored_count:
             return None
         if (limit := self.limit) is not None:
-            by_chance = not self.unjudged_count  # a verdict that is missing is nobody's to decide
+            by_chance = not self.missing_count  # a verdict that is missing is nobody's to decide
             gate = settled(limit.gate, self.asked.undecided if by_chance else None)
             return {"held": True, "failed": False, "undecided": None}[gate]
-        if self.passed_count < tried:
+        if self.passed_count < self.scored_count:
             return False
-        return None if self.unjudged_count else True
+        return None if self.missing_count else True
 
 
 def _count(summary: RunSummary, name: str) -> int:

@@ -202,10 +202,19 @@ def _standing(result: Figures) -> str:
         since = f" since {short_id(result.before)}" if "fallenSince" in result.summary.regression else ""
         what = "a regression" if beside.evidence == "supported" else "a possible regression"
         return f"{what}{since}: {counted}; {against_noise}"
-    gain = beside.passed * beside.previous_total - beside.previous_passed * beside.total
+    gain = _gain(beside, beside.passed)
+    if beside.broke and gain <= 0:
+        if_all_passed = _gain(beside, beside.passed + beside.broke)
+        against = "worse than" if if_all_passed < 0 else "undecided beside"
+        return f"{against} the run before: {counted}"
     if gain == 0:
         return f"as the run before: {counted}"
     return f"{'better' if gain > 0 else 'worse'} than the run before: {counted}; {against_noise}"
+
+
+def _gain(beside: Shared, passed: int) -> int:
+    """Above 0 where so many passes are a larger share than before, below 0 where they are a smaller one."""
+    return passed * beside.previous_total - beside.previous_passed * beside.total
 
 
 def _now(beside: Shared) -> str:

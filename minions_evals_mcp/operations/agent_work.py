@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import from_millis, iso
+from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.discovery.drift import Drift, drifts
 from minions_evals_mcp.engine.records.schedules import due_times, next_due
@@ -30,6 +31,16 @@ MOST_MISSED = 1000
 async def verdict_of(engine: Engine, job: Job) -> Json:
     """The verdict of a job as the reply to a message carries it."""
     return await engine.store.read(lambda db: run_verdict(db, job))
+
+
+async def comparison_said(engine: Engine, comparison_id: str) -> Json:
+    """What a comparison came to, as the reply to a message carries it."""
+    found = await summarize_comparison(engine, comparison_id)
+    return {
+        "comparisonId": found.comparison_id, "benchmarkId": found.benchmark_id, "versionA": found.version_a,
+        "versionB": found.version_b, "scoreA": found.score_a, "scoreB": found.score_b, "winner": found.winner,
+        "verdict": found.verdict, "recommendation": found.recommendation, "reason": found.in_words,
+    }  # fmt: skip
 
 
 async def note_setup(engine: Engine, *, skills: list[Json], integrations: list[Json]) -> None:

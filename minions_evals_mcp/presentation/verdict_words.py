@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.values import first_named, iso
 from minions_evals_mcp.presentation.typeset import p_words
+from minions_evals_mcp.stats.attempts import sure_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,12 +58,12 @@ def pair_words(reading: PairReading) -> str:
             f"{reading.verdict}: the level {_moved(reading.level_delta)} on {iso(reading.level_at)[:10]};"
             f" between these two runs the score moved by {_figures(reading)}"
         )
-    if not reading.better and not reading.worse:
+    if not reading.better and not reading.worse and not reading.delta:
         return f"{verdict_word(reading)}: no score changed on {_cases(reading.cases)}"
     open_because = f", but {reading.why}" if reading.why else ", not statistically significant"
     doubt = open_because if reading.verdict == "inconclusive" else ""
     within = ", too little to matter" if reading.verdict == "equivalent" else ""
-    return f"{reading.verdict}: score {_figures(reading)}{doubt}{within}"
+    return f"{reading.verdict}: {reading.delta_of} {_figures(reading)}{doubt}{within}"
 
 
 def compared_words(reading: PairReading) -> str:
@@ -85,7 +86,7 @@ def run_before_words(reading: PairReading, *, said: str = "") -> str:
 def _figures(reading: PairReading) -> str:
     low, high = reading.interval or (0.0, 0.0)
     return (
-        f"{reading.delta or 0.0:+.3f} (95 % CI {low:+.3f} to {high:+.3f}, {p_words(reading.p_value or 0.0)},"
+        f"{reading.delta or 0.0:+.3f} ({sure_words(reading.level)} CI {low:+.3f} to {high:+.3f}, {p_words(reading.p_value or 0.0)},"
         f" {_cases(reading.cases)}: {reading.better} better, {reading.worse} worse)"
     )
 

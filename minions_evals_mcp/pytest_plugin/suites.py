@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import pytest
@@ -21,6 +21,7 @@ from minions_evals_mcp.evaluation.run_sync import run_sync
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.store import jobs
+from minions_evals_mcp.temporary_folders import temporary_folder
 
 JUDGES = ("auto", "heuristic", "llm")
 
@@ -32,7 +33,8 @@ class CaseFailedError(AssertionError):
 class SuiteOfCases(pytest.File):
     """One suite. Its records lie in a store of this process, made at the first of its tests: workers share nothing."""
 
-    _folder: TemporaryDirectory[str] | None = None
+    _folder: Path | None = None
+    _opened: ExitStack
 
     def collect(self) -> Iterator[CaseOfSuite]:
         """The active cases in the order of the file."""
@@ -47,19 +49,20 @@ class SuiteOfCases(pytest.File):
 
     def setup(self) -> None:
         """Takes the suite's records in."""
-        self._folder = TemporaryDirectory(prefix="evals-")
+        self._opened = ExitStack()
+        self._folder = self._opened.enter_context(temporary_folder("suite"))
         run_sync(self._imported)
 
     def teardown(self) -> None:
         """Lets go of the store."""
         if self._folder is not None:
-            self._folder.cleanup()
+            self._opened.close()
 
     @property
     def store(self) -> Path:
         """The store of this file's tests."""
         assert self._folder is not None
-        return Path(self._folder.name) / "evals.db"
+        return self._folder / "evals.db"
 
     async def _imported(self) -> None:
         async with open_engine(engine_config(settings_here(), Chosen(db=self.store))) as engine:

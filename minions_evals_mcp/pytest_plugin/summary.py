@@ -24,7 +24,9 @@ def summary_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
         lost = [check for check in checks if not check["passed"]]
         allowed = sum(1 for check in lost if check["green"])
         within = f"; {allowed} that did not {'is' if allowed == 1 else 'are'} of tests that passed" if allowed else ""
-        yield f"{passed} of {len(checks)} checks passed{within}"
+        open_verdicts = sum(1 for check in checks if check["passed"] is None)
+        missing = f", {open_verdicts} without a verdict" if open_verdicts else ""
+        yield f"{passed} of {len(checks)} checks passed{missing}{within}"
         red = Counter((check["name"], check["passed"] is False) for check in lost if not check["green"])
         for (name, is_judged), often in [*red.items()][:SHOWN]:
             ended = ("failed" if is_judged else "not judged") + (f" {often} times" if often > 1 else "")

@@ -67,7 +67,9 @@ def audit_lines(audit: Audit, *, limit: int) -> Iterator[str]:
             f"{FINDINGS.get(kind, kind)} ({_cases(count)})" for kind, count in _most(audit.findings)
         )
     if audit.look_count:
-        yield f"{audit.look_count} mutants may still be correct and are not counted."
+        number = audit.look_count
+        are = "mutant may still be correct and is" if number == 1 else "mutants may still be correct and are"
+        yield f"{number} {are} not counted."
     if audit.judge_error_count:
         cases = "1 case" if audit.judge_error_count == 1 else f"{audit.judge_error_count} cases"
         yield f"{cases} could not be audited with the judge: {printable(audit.judge_problem, 300)}"

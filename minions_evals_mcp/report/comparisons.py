@@ -48,9 +48,12 @@ def _figures(summary: ComparisonSummary) -> list[str]:
     a, b = (in_sentence(summary.names, version) for version in (summary.version_a, summary.version_b))
     low, high = (100 * end for end in passes.interval)
     score_a, score_b = summary.compared_scores
+    over = ""
+    if summary.pooled or summary.stored_results:
+        over = f" over {'all stored results' if summary.stored_results else f'{len(summary.pooled) + 1} comparisons'}; in these two runs"
     return [
-        f"  {a}: score {score_a:.3f}, {passes.a} of {passes.units_a} passed",
-        f"  {b}: score {score_b:.3f}, {passes.b} of {passes.units_b} passed",
+        f"  {a}: score {score_a:.3f}{over or ','} {passes.a} of {passes.units_a} passed",
+        f"  {b}: score {score_b:.3f}{over or ','} {passes.b} of {passes.units_b} passed",
         f"  passes: {passes.gained} gained, {passes.lost} lost, {100 * passes.delta:+.0f} points"
         f" (95 %: {low:+.0f} to {high:+.0f}, p = {passes.p_value:.2g})",
     ]

@@ -9,10 +9,11 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from minions_evals_mcp.domain.results import DiffPart
-from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.domain.values import first_named, short_id
 from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, RunDiff, RunTotals
 from minions_evals_mcp.presentation.verdict_words import compared_words
 from minions_evals_mcp.report.named_store import in_store
+from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console, whole
 from minions_evals_mcp.report.sentences import KIND_WORDS, change_words, checks_words, set_up_words
@@ -31,10 +32,12 @@ LONGEST = 600
 SHORTEST, LONGEST_TITLE = 20, 70
 
 
-def show_diff(diff: RunDiff) -> None:
-    """The verdict and the figures, then each change with what it did to the output."""
+def show_diff(diff: RunDiff, store: Path | None) -> None:
+    """The verdict, the next step and the figures, then each change with what it did to the output."""
     out = console()
-    out.print(diff_view(diff, out), crop=False)
+    fell = diff.counts.get("newly-failing") or diff.counts.get("worse")
+    command = f"classify {short_id(diff.after.run_id)}" if fell else "view"
+    out.print(diff_view(diff, out, next_step=next_line(command, store)), crop=False)
 
 
 def show_written(
@@ -63,10 +66,11 @@ def diff_verdict(diff: RunDiff) -> str:
     return f"{printable(diff.title, 200)} {compared_words(diff.reading).removeprefix('it ')}"
 
 
-def diff_view(diff: RunDiff, out: Console) -> Group:
-    """Returns what `show_diff` prints there."""
+def diff_view(diff: RunDiff, out: Console, *, next_step: str = "") -> Group:
+    """The comparison as it is printed there, with the next step on its second line, if any."""
     verdict = Text(diff_verdict(diff), style="bold")
-    lines = [*verdict.wrap(out, out.width), *_figures(diff, out)]
+    following = [whole(next_step)] if next_step else []
+    lines = [*verdict.wrap(out, out.width), *following, *_figures(diff, out)]
     for change in diff.changes:
         lines.extend(_change(change, out))
     if diff.more:

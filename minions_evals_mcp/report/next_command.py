@@ -7,6 +7,7 @@ from pathlib import Path
 
 from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
 
 NEXT = "Next: minions-evals "
 
@@ -27,8 +28,7 @@ def next_command(summary: RunSummary) -> str:
         return f"diff {short_id(before)} {short_id(summary.run_id)}"
     if summary.failures or summary.unscored:
         return f"report {short_id(summary.run_id)} -o report.html"
-    run = summary.benchmark_run
-    is_point = (
-        run is not None and run.get("purpose") != "comparison" and not (run.get("selection") or run.get("cached"))
-    )
-    return f"trend {summary.subject_id}" if is_point else "view"
+    if summary.audit is not None and summary.audit.state != "audited":
+        return f"audit {summary.subject_id}"
+    points = 0 if summary.trend is None else summary.trend["points"]
+    return f"trend {summary.subject_id}" if isinstance(points, int) and points >= SMALLEST_WINDOW else "view"

@@ -317,6 +317,7 @@ def _unscored(side: Side) -> str:
 
 def _compared(result: PromptComparison, names: Mapping[str, str]) -> str:
     a, b = (names.get(version, version) for version in (result.prompt_version_a, result.prompt_version_b))
+    score_a, score_b = result.decided_scores
     match result.verdict:
         case "improved":
             verdict = f"{b} is better than {a}"
@@ -328,7 +329,7 @@ def _compared(result: PromptComparison, names: Mapping[str, str]) -> str:
             verdict = f"no clear difference between {b} and {a}"
         case _:
             assert_never(result.verdict)
-    return f"{verdict}: score {result.score_a:.3f} → {result.score_b:.3f} ({delta_words(result)}) on {result.sample_size} cases."
+    return f"{verdict}: score {score_a:.3f} → {score_b:.3f} ({delta_words(result)}) on {result.sample_size} cases."
 
 
 def shipping(verdict: str, a: str, b: str) -> str:
@@ -345,11 +346,12 @@ def shipping(verdict: str, a: str, b: str) -> str:
 
 
 def delta_words(comparison: PromptComparison) -> str:
-    """The difference with its interval and p-value."""
-    parts = [f"{comparison.score_delta:+.3f}"]
-    if comparison.delta_ci is not None:
+    """The difference that decided, with its interval and p-value."""
+    decided = comparison.decided_on
+    parts = [("" if decided.of == "score" else f"{decided.of}: ") + f"{decided.delta:+.3f}"]
+    if decided.interval is not None:
         sure = sure_words(comparison.level or BUDGET)
-        parts.append(f"{sure}: {interval_words(comparison.delta_ci, signed=True)}")
+        parts.append(f"{sure}: {interval_words(decided.interval, signed=True)}")
     if comparison.p_value is not None:
         parts.append(p_words(comparison.p_value))
     return ", ".join(parts)

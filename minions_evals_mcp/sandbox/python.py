@@ -9,7 +9,6 @@ import os
 import re
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -27,6 +26,7 @@ from minions_evals_mcp.sandbox.lacking import answered_otherwise, lacking
 from minions_evals_mcp.sandbox.limits import Limits, returned, short_error
 from minions_evals_mcp.sandbox.python_reads import unread_in_python
 from minions_evals_mcp.scoring.checks import Guards, Ran, SnippetError
+from minions_evals_mcp.temporary_folders import temporary_folder
 
 if TYPE_CHECKING:
     from pydantic_monty import Monty, MontyRuntimeError, MontySession, MontySyntaxError, ResourceLimits
@@ -97,8 +97,8 @@ def _launcher() -> Generator[Path | None]:
 
     monty = Path(sysconfig.get_path("scripts")) / "monty"
     command = " ".join(map(quote, (*python_command(_LAUNCHER), str(monty))))
-    with tempfile.TemporaryDirectory(prefix="minions-evals-") as folder:
-        script = Path(folder) / "monty"
+    with temporary_folder("sandbox") as folder:
+        script = folder / "monty"
         script.write_text(f'#!/bin/sh\nexec /usr/bin/env -i {command} "$@" 2>/dev/null\n')
         script.chmod(0o700)
         yield script if monty.is_file() and os.access(script, os.X_OK) else None

@@ -124,6 +124,14 @@ def score_differences(pairs: Sequence[CasePair]) -> CaseDifferences:
     return CaseDifferences(differences, shares, groups_of(pairs))
 
 
+def score_means(pairs: Sequence[CasePair]) -> tuple[float, float]:
+    """The overall scores of A and B, each case by its weight."""
+    weight = math.fsum(pair.weight for pair in pairs)
+    a = math.fsum(pair.weight * fmean(pair.a) for pair in pairs) / weight
+    b = math.fsum(pair.weight * fmean(pair.b) for pair in pairs) / weight
+    return min(1.0, round(a, DECIMALS)), min(1.0, round(b, DECIMALS))
+
+
 def pass_differences(pairs: Sequence[CasePair]) -> CaseDifferences:
     """Of the cases' shares of passed trials, every case counting once."""
     differences = tuple(round(fmean(pair.passed_b) - fmean(pair.passed_a), DECIMALS) for pair in pairs)

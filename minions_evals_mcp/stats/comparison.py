@@ -18,6 +18,7 @@ from minions_evals_mcp.stats.case_pairs import (
     checked_pairs,
     pass_differences,
     score_differences,
+    score_means,
 )
 from minions_evals_mcp.stats.intervals import Bounds
 from minions_evals_mcp.stats.paired import fewest_changed, mcnemar_exact
@@ -59,7 +60,8 @@ class Difference:
 
     `trials`: the smallest number in either arm. `better` and `worse`: cases whose mean score rose and fell. `caution`
     and `settle` are "" where there is nothing to say. `groups`: the independent groups that the cases form (as many as
-    cases where none share one). `effective_cases`: the number of independent cases that would tell as much.
+    cases where none share one). `effective_cases`: the number of independent cases that would tell as much. `scores` are those
+    of A and B over the same cases.
     """
 
     delta: float
@@ -76,6 +78,7 @@ class Difference:
     settle: str
     groups: int = 0
     effective_cases: float = 0.0
+    scores: tuple[float, float] = (0.0, 0.0)
 
 
 FEW_GROUPS = 20
@@ -171,6 +174,7 @@ def compare(
         settle="" if verdict != "inconclusive" else _settle(pairs, scores, tested, terms, next_level),
         groups=scores.by_group().cases,
         effective_cases=scores.cases / scores.design_effect,
+        scores=score_means(pairs),
     )
 
 

@@ -56,7 +56,7 @@ _FIGURES = (
     "SELECT max(rest ->> '$.configuration'), rest ->> '$.promptVersion' AS version, count(*), total(status <> 'success'),"
     f" {_OF_SUCCESS.format('$.latencyMs')}, {_OF_SUCCESS.format('$.estimatedCost')}, {_OF_SUCCESS.format('$.qualityScore')},"
     f" {_OF_SUCCESS.format('$.tokensPerSecond')},"
-    " 100.0 * avg(iif(status = 'success', (rest ->> '$.qualityScore') >= ?, NULL)) FROM test_branch_execution"
+    " avg(iif(status = 'success', 100.0 * ((rest ->> '$.qualityScore') >= ?), NULL)) FROM test_branch_execution"
     " WHERE branch_id = ? GROUP BY rest ->> '$.configurationDigest', version ORDER BY max(seq) DESC"
 )
 

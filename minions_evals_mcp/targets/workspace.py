@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -18,6 +16,7 @@ from minions_evals_mcp.domain.outputs import output_value
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.next_steps import Next
+from minions_evals_mcp.temporary_folders import temporary_folder
 
 NEVER_LAID = frozenset({".git", "__pycache__", ".venv", "node_modules"})
 MOST_LAID = 10_000
@@ -115,8 +114,7 @@ class Workspaces:
         Raises `BadInputError` for a file of the case that is not there or stands elsewhere, and for one of the arm that
         changed since it was read.
         """
-        folder = Path(tempfile.mkdtemp(prefix="workspace-"))
-        try:
+        with temporary_folder("workspace") as folder:
             for arm in self.arms[version]:
                 if arm.content is not None:
                     write_confined(folder, arm.place, arm.content)
@@ -128,8 +126,6 @@ class Workspaces:
                 for name in case_file_names(inputs):
                     copy_confined(self.case_files / name, self.case_files, folder, name)
             yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def case_file_names(inputs: Json) -> tuple[PurePosixPath, ...]:

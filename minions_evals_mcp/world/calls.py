@@ -23,6 +23,10 @@ Source = Literal["mock", "tape", "real", "nearest", "fault", "honeypot", "none"]
 """Where an answer came from; `nearest` and `none` are misses."""
 
 
+class ToolError(Exception):
+    """The error that a world's tool answered with."""
+
+
 @frozen_type
 class WorldCall:
     """A call of a tool, as it arrived."""

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryFile
+from typing import IO, TextIO, cast
 
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 from filelock import FileLock
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import Tool
+from mcp_types import CONNECTION_CLOSED, Tool
 
 from minions_evals_mcp.confined_paths import confined_path, open_appending
 from minions_evals_mcp.domain.values import Json, utc
 from minions_evals_mcp.domain.worlds import WorldServer
-from minions_evals_mcp.errors import BadInputError, first_of
-from minions_evals_mcp.known_secrets import remember, remember_named
+from minions_evals_mcp.errors import BadInputError, EvalsError, first_of
+from minions_evals_mcp.known_secrets import masked, remember, remember_named
 from minions_evals_mcp.sandbox.child_environment import child_environment
 from minions_evals_mcp.world.calls import CallAnswer, WorldCall, tool_result
 from minions_evals_mcp.world.holdings import Holdings
@@ -34,6 +37,8 @@ from minions_evals_mcp.world.tapes import TapedCall, TapeHead, call_line, head_l
 
 _KEEPER = Path(__file__).parents[1] / "sandbox" / "keeper.py"
 NO_PIPE = "-1"
+MOST_SAID, SHOWN = 4_000, 300
+"""So many bytes of what a server wrote last are looked at, and so many characters of its last line are shown."""
 BEGINNING = b'{"name":'
 """The first bytes of a tape: a file of one unfinished line that begins otherwise is not ours to begin anew."""
 _PLACE = re.compile(r"\{\{\s*world\.(folder|database)\s*\}\}")
@@ -46,6 +51,8 @@ class RealServer:
     client: Client
     tools: tuple[Tool, ...]
     tape: TapeWriter | None
+    lost: Callable[[str], None]
+    """Is told why it ended in the middle of a call, if it did."""
 
     async def __call__(self, call: WorldCall) -> CallAnswer:
         """The real server's answer, once it is on the tape."""
@@ -55,12 +62,24 @@ class RealServer:
             result = await self.client.call_tool(call.tool, call.arguments)
             taped["result"] = result.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"result_type"})
         except MCPError as error:
+            if (
+                error.code == CONNECTION_CLOSED and not await self._answers()
+            ):  # the SDK's words, which belong on no tape
+                self.lost(f"ended during the call {call.tool}")
+                return CallAnswer(source="real", protocol_error=error.message)
             taped["protocolError"] = error.message
         taped["durationMs"] = (time.perf_counter() - started) * 1000
         kept = TapedCall.model_validate(taped)
         if self.tape is not None:
             await anyio.to_thread.run_sync(self.tape.write, kept)
         return CallAnswer(source="real", result=kept.result, protocol_error=kept.protocol_error)
+
+    async def _answers(self) -> bool:
+        try:
+            await self.client.list_tools()
+        except MCPError as error:
+            return error.code != CONNECTION_CLOSED
+        return True
 
 
 @dataclass(slots=True)
@@ -78,9 +97,11 @@ class LateServer:
             if self._real is None:
                 try:
                     self._real = await self.tasks.start(self._hold)
-                except Exception as error:  # noqa: BLE001  whatever hinders the start of somebody else's program
+                except (EvalsError, BaseExceptionGroup) as error:
                     cause = first_of(error) if isinstance(error, BaseExceptionGroup) else error
-                    reason = f"The real server cannot be started: {str(cause) or type(cause).__name__}."
+                    if not isinstance(cause, EvalsError):
+                        raise
+                    reason = f"The real server cannot be started: {cause.message_text}"
                     return CallAnswer(source="none", result=tool_result(reason, is_error=True), miss=reason)
         assert self._real is not None
         return await self._real(call)
@@ -156,39 +177,81 @@ def _write_whole(descriptor: int, content: bytes) -> None:
         left = left[os.write(descriptor, left) :]
 
 
+def _unheard(_reason: str) -> None:
+    pass
+
+
 @asynccontextmanager
 async def real_server(
-    name: str, server: WorldServer, base: Path, *, clock: Clock, holdings: Holdings | None = None
+    name: str,
+    server: WorldServer,
+    base: Path,
+    *,
+    clock: Clock,
+    holdings: Holdings | None = None,
+    lost: Callable[[str], None] = _unheard,
 ) -> AsyncGenerator[RealServer]:
     """The real server, started for as long as this lasts; with the process that started it, it ends however that ends.
 
-    In its command `{{world.folder}}` and `{{world.database}}` are the unit's own copies.
+    In its command `{{world.folder}}` and `{{world.database}}` are the unit's own copies. `lost` is told why it did not start or
+    ended in a call. Raises `BadInputError` where it does not start, with what it wrote last.
     """
+    run = _filled(name, server.run, holdings)
+    program = _program(server, run, base)
+    writer: TapeWriter | None = None
+    with TemporaryFile("w+b") as log:
+
+        def ended(reason: str) -> None:
+            lost(f"{reason}{_last_words(log)}")
+
+        async with AsyncExitStack() as opened:
+            try:
+                transport = stdio_client(program, errlog=cast("TextIO", log))
+                client = await opened.enter_async_context(Client(transport))
+                tools = await all_tools(client)
+            except Exception as error:
+                ended("did not start")
+                raise BadInputError(
+                    f"the real server {name} did not start{_last_words(log) or f': {_cause(error)}'}.",
+                    remedy=f"Start it by hand: {shlex.join(run)}",
+                ) from error
+            try:
+                if server.mode == "record":
+                    head = _head(client, name, tools, clock)
+                    writer = TapeWriter(base, confined_path(server.tape or "", field="tape"), head)
+                    await anyio.to_thread.run_sync(writer.open)
+                yield RealServer(client, tools, writer, ended)
+            finally:
+                if writer is not None:
+                    writer.close()
+
+
+def _program(server: WorldServer, run: Sequence[str], base: Path) -> StdioServerParameters:
+    """How the command is started: with the variables that the server names, and nothing of ours."""
     environment = child_environment()
     remember_named(environment)
     remember(environment.get(variable) for variable in server.env)
-    given = {variable: environment[variable] for variable in server.env if variable in environment}
-    run = _filled(name, server.run, holdings)
     kept = ["-I", "-S", str(_KEEPER), str(os.getpid()), NO_PIPE, "", *run]
     windows = sys.platform == "win32"
-    program = StdioServerParameters(
+    return StdioServerParameters(
         command=run[0] if windows else sys.executable,
         args=[*run[1:]] if windows else kept,
-        env=given,
+        env={variable: environment[variable] for variable in server.env if variable in environment},
         cwd=base,
     )
-    writer: TapeWriter | None = None
-    async with Client(program) as client:
-        tools = await all_tools(client)
-        try:
-            if server.mode == "record":
-                head = _head(client, name, tools, clock)
-                writer = TapeWriter(base, confined_path(server.tape or "", field="tape"), head)
-                await anyio.to_thread.run_sync(writer.open)
-            yield RealServer(client, tools, writer)
-        finally:
-            if writer is not None:
-                writer.close()
+
+
+def _last_words(log: IO[bytes]) -> str:
+    """The last line that the server wrote on stderr, after a colon; nothing where it wrote none."""
+    log.seek(0, os.SEEK_END)
+    log.seek(max(0, log.tell() - MOST_SAID))
+    lines = [line.strip() for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    return f": {masked(lines[-1])[:SHOWN]}" if lines else ""
+
+
+def _cause(error: Exception) -> str:
+    cause = first_of(error) if isinstance(error, BaseExceptionGroup) else error
+    return str(cause).removesuffix(".") or type(cause).__name__
 
 
 def _filled(name: str, run: Sequence[str], holdings: Holdings | None) -> list[str]:

@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import ungrouped
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.world.calls import result_text
+from minions_evals_mcp.world.calls import CallAnswer, result_text
 from minions_evals_mcp.world.passing import all_tools
 from minions_evals_mcp.world.serving import CLOSING_S, LOOPBACK, opened_server
 from minions_evals_mcp.world.sessions import WorldSession
@@ -63,14 +63,21 @@ class WorldTools:
     async def call(self, name: str, arguments: Json) -> tuple[str, bool]:
         """The text of the result, and whether it is an error. A name that is not offered is missed by the first server."""
         tool = next((tool for tool in self.offered if tool.name == name), None)
-        server, called = (next(iter(self.clients)), name) if tool is None else (tool.server, tool.tool)
+        meant = tool or OfferedTool(name, next(iter(self.clients)), name, "", {})
+        answer = await self.answered(meant, arguments)
+        if answer.result is None:
+            return answer.protocol_error or "", True
+        structured = answer.result.get("structuredContent")
+        said = result_text(answer.result) or ("" if structured is None else canonical(structured))
+        return said, bool(answer.result.get("isError"))
+
+    async def answered(self, tool: OfferedTool, arguments: Json) -> CallAnswer:
+        """The tool's answer, as its server gave it."""
         try:
-            result = await self.clients[server].call_tool(called, arguments)
+            result = await self.clients[tool.server].call_tool(tool.tool, arguments)
         except MCPError as error:
-            return error.message, True
-        wire = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-        structured = wire.get("structuredContent")
-        return result_text(wire) or ("" if structured is None else canonical(structured)), bool(result.is_error)
+            return CallAnswer(source="real", protocol_error=error.message)
+        return CallAnswer(source="real", result=result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
 @asynccontextmanager

@@ -100,7 +100,15 @@ async def opened_server(session: WorldSession, name: str) -> AsyncGenerator[Serv
     server = session.world.servers.get(name)
     if server is None:
         raise NotFoundError("server of this world", name, remedy=f"It has {', '.join(session.world.servers)}.")
-    start = partial(real_server, name, server, session.base, clock=session.clock, holdings=session.holdings)
+    start = partial(
+        real_server,
+        name,
+        server,
+        session.base,
+        clock=session.clock,
+        holdings=session.holdings,
+        lost=partial(session.lose, name),
+    )
     if server.mode in STARTED:
         async with start() as real:
             yield mcp_server(session, name, real)

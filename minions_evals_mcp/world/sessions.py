@@ -11,7 +11,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -30,15 +30,15 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Json, Text, Timestamp, Value, utc
 from minions_evals_mcp.domain.worlds import STARTED, Fault, WorldServer
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.temporary_folders import taken_folder
 from minions_evals_mcp.world.attacking import Planted, in_result
 from minions_evals_mcp.world.calls import CallAnswer, WorldCall, canonical_arguments, tool_result
 from minions_evals_mcp.world.faulting import due, lost, spoilt
 from minions_evals_mcp.world.holdings import Holdings, placed
 from minions_evals_mcp.world.mocking import mocked
 from minions_evals_mcp.world.tapes import Miss, Tape, TapedCall, read_tape
-from minions_evals_mcp.world.unit_folders import unit_folder
 
-DEFINITION, JOURNAL, LOCK = "world.json", "calls.jsonl", "lock"
+DEFINITION, JOURNAL, LOCK, LOST = "world.json", "calls.jsonl", "lock", "lost-"
 T = TypeVar("T")
 Clock = Callable[[], datetime]
 Passing = Callable[[WorldCall], Awaitable[CallAnswer]]
@@ -127,6 +127,17 @@ class WorldSession:
         if self.held is not None:
             self.held.release()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def lose(self, server: str, reason: str) -> None:
+        """Notes that a real server did not start, or ended in a call: what the agent did without it is not judged."""
+        place = [*self.world.servers].index(server)
+        with suppress(OSError):  # the folder is gone with its unit
+            (self.folder / f"{LOST}{place}").write_text(f"the real server {server} of its world {reason}", "utf-8")
+
+    def lost(self) -> str | None:
+        """What is noted of the first real server that was lost, in whatever process; None where none was."""
+        notes = sorted(self.folder.glob(f"{LOST}*"))
+        return notes[0].read_text("utf-8") if notes else None
 
     def tape(self, server: str) -> Tape:
         """The tape of a server, read at its first use; raises `BadInputError` where it is none."""
@@ -360,7 +371,7 @@ def new_session(
     world: World, base: Path, *, clock: Clock, unit: str = "", planted: Planted | None = None
 ) -> WorldSession:
     """A fresh copy of the world in a temporary folder; `base` is where its tapes and commands are looked for."""
-    home, held = unit_folder()
+    home, held = taken_folder("world")
     definition = UnitWorld(world=world, base=str(base.resolve()), unit=unit, planted=planted)
     (home / DEFINITION).write_text(definition.model_dump_json(exclude_none=True), "utf-8")
     try:

@@ -24,7 +24,8 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked, masked_json
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.world.attacking import attack_of, outcome, planted
-from minions_evals_mcp.world.calls import WorldCall, canonical_arguments
+from minions_evals_mcp.world.calling import CalledServers
+from minions_evals_mcp.world.calls import ToolError, WorldCall, canonical_arguments
 from minions_evals_mcp.world.faulting import FAULT
 from minions_evals_mcp.world.handling import handlings, idle
 from minions_evals_mcp.world.sessions import Clock, JournalEntry, WorldSession, new_session
@@ -39,10 +40,6 @@ BETWEEN = ("__", ".", "/", ":")
 SHOWN = 120
 
 
-class ToolError(Exception):
-    """The error that a world's tool answered with."""
-
-
 @frozen_type
 class UnitInWorld:
     """The world of one unit while its agent runs: what a Python task is given under the name `world`."""
@@ -51,6 +48,7 @@ class UnitInWorld:
     session: WorldSession
     beside: list[ToolCall] = field(default_factory=list[ToolCall])
     """Calls of a Python task that were seen in this process: those of other tools join the trajectory."""
+    servers: CalledServers = field(default_factory=CalledServers)
 
     @property
     def mcp_config(self) -> str:
@@ -79,10 +77,11 @@ class UnitInWorld:
         servers = [name for name in self.session.world.servers if tool in self.session.tools(name)]
         if self.session.planted is not None and tool == self.session.planted.honeypot:
             servers = [*self.session.world.servers][:1]
-        if len(servers) != 1:
-            raise ToolError(f"{len(servers)} servers of the world {self.record.id} have a tool {tool}")
-        answer = self.session.answer_now(WorldCall(servers[0], tool, arguments))
-        time.sleep(answer.delay_ms / 1000)
+        if len(servers) == 1 and not self.session.world.servers[servers[0]].may_start:
+            answer = self.session.answer_now(WorldCall(servers[0], tool, arguments))
+            time.sleep(answer.delay_ms / 1000)
+        else:
+            answer = self.servers.call(self.session, tool, arguments)
         if answer.error is not None:
             raise ToolError(answer.error)
         return answer.value

@@ -91,15 +91,17 @@ async def test_what_does_not_fit_is_refused_by_name(at: Terminal, server: Server
         ["add", "test-case", "promptId=mood"],
         ["add", "test-case", "mood"],
         ["add", "test-case", "promptId=mood", "name=x", "input=y", "colour=red"],
+        ["add", "test-case", "promptId=mood", "name=x", "input=y", "expectedOutput="],
         ["set", "mood/1", "name=x"],
         ["batch-run-tests", "nobody", *TARGET],
         ["batch-run-tests", "mood", "--trials", "2", *TARGET],
     )
-    assert [ended.code for ended in refusals] == [2] * 6
+    assert [ended.code for ended in refusals] == [2] * 7
     words = (
         "name is missing",
         "expected FIELD=VALUE, got mood",
         "unknown field of a test case: colour",
+        'an expected output of "" matches everything',
         "is a prompt-version",
         "nobody",
         "--trials",

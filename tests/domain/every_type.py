@@ -154,7 +154,8 @@ FULL: tuple[Fields, ...] = (
         verdict="improved", judge_state="qualified", judge_note="It can be trusted.", corrected_delta=0.2,
         corrected_ci=(0.05, 0.35), corrected_labels=60, attempt=1, level=0.03, pooled=("pc0",), stored_results=2,
         open_part=True, what_changed=("the version: p2 → p3",), groups=20, effective_cases=30.5,
-        missing_outputs="1 of 40 is missing", outputs_digest="abc",
+        missing_outputs="1 of 40 is missing", outputs_digest="abc", decided_score_a=0.5, decided_score_b=0.7,
+        decided_delta=0.2,
     ),
     EvalFailure(
         test_run_id="run1", benchmark_run_id="br1", failure_type="hallucination", description="An invented price.",

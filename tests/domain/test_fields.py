@@ -189,7 +189,8 @@ def test_a_comparison_has_the_seeds_fields_and_a_winner() -> None:
         "benchmarkId promptVersionA promptVersionB scoreA scoreB winner sampleSize comparedAt notes",
         added="benchmarkRunIdA benchmarkRunIdB tieThreshold scoreDelta deltaCi pValue verdict"
         " judgeState judgeNote correctedDelta correctedCi correctedLabels attempt level pooled"
-        " whatChanged storedResults openPart groups effectiveCases missingOutputs outputsDigest",
+        " whatChanged storedResults openPart groups effectiveCases missingOutputs outputsDigest decidedScoreA decidedScoreB"
+        " decidedDelta",
     )
     assert options("prompt-comparison", "verdict") == ("improved", "regressed", "equivalent", "inconclusive")
     assert parsed("prompt-comparison").model_dump()["tieThreshold"] == 0.01

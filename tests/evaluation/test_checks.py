@@ -64,7 +64,7 @@ def broken(output: str, case: Case) -> bool:
         (short, False, {"scored": 2}),
         (graded, True, {"scored": 2}),
         (declining, None, {"not-judgeable": 2}),
-        (broken, False, {"judge-error": 2}),
+        (broken, None, {"judge-error": 2}),
     ],
 )
 def test_a_function_is_a_check(evaluated: Any, check: Any, passed: bool | None, outcomes: dict[str, int]) -> None:

@@ -101,8 +101,33 @@ def test_a_minimum_pass_rate_decides_in_place_of_every_case(evaluated: Any) -> N
     broke = partial(evaluated, raising, checks=["icontains"])
     assert broke(CASES, min_pass_rate=0.5).passed is True
     assert broke(CASES, min_pass_rate=0.6).passed is None
-    assert broke(CASES, min_pass_rate=0.6, literal=True).passed is False
-    assert broke(CASES[1:], min_pass_rate=0.0).passed is False, "nothing was judged"
+    for said in ({"literal": True}, {"undecided": "fail"}, {"undecided": "pass"}):
+        assert broke(CASES, min_pass_rate=0.6, **said).passed is None, "nobody decides on a verdict that is missing"
+    assert broke(CASES[1:], min_pass_rate=0.0).passed is None, "nothing was judged"
+
+
+@pytest.mark.parametrize("breaks", ["task", "check"])
+@pytest.mark.parametrize(("fails", "passed"), [(False, None), (True, False)])
+def test_what_broke_has_no_verdict_and_what_failed_has(
+    evaluated: Any, breaks: str, fails: bool, passed: bool | None
+) -> None:
+    def task(country: str) -> str:
+        if country == "France":
+            return "Rome" if fails else "Paris"
+        return str(1 / 0) if breaks == "task" else "down"
+
+    def check(output: str, case: Case) -> bool:
+        if output == "down":
+            raise ConnectionError("no judge")
+        return output == case.expected
+
+    found = evaluated(task, CASES, checks=[check], name="broke")
+    assert found.passed is passed
+    assert repr(found).startswith(f"<broke: {'failed' if fails else 'no verdict'};")
+    assert (found.missing_count, found.error_count, found.unjudged_count) == (1, 1, 0)
+    alone = evaluated(task, CASES[1:], checks=[check], name="alone")
+    assert (alone.passed, alone.pass_rate) == (None, None)
+    assert repr(alone).startswith("<alone: no verdict;")
 
 
 def test_history_gates_only_where_it_is_asked_to(evaluated: Any) -> None:
@@ -130,7 +155,7 @@ def test_history_gates_only_where_it_is_asked_to(evaluated: Any) -> None:
     assert gated().passed is False, "what was accepted is no excuse once a run was better"
 
 
-def test_what_broke_is_no_pass_for_the_gate_and_is_told_as_the_gate_counts_it(evaluated: Any) -> None:
+def test_what_broke_leaves_the_gate_open_whatever_undecided_says(evaluated: Any) -> None:
     cases = [Case({"n": n}, expected="good") for n in range(10)]
     kept = partial(
         evaluated, cases=cases, name="broke", checks=["contains"], min_pass_rate=0.1, fail_on_regression=True
@@ -147,10 +172,10 @@ def test_what_broke_is_no_pass_for_the_gate_and_is_told_as_the_gate_counts_it(ev
     def wrong(n: int) -> str:
         return "bad" if n else "good"
 
-    said = "worse than the run before: 10 of 10 passed before; 1 passed and 9 broke now; significant"
+    said = "undecided beside the run before: 10 of 10 passed before; 1 passed and 9 broke now"
     assert kept(good).passed is True
-    for fell in (kept(broken), kept(broken)):
-        assert (fell.passed, fell.gate) == (False, "failed")
+    for fell in (kept(broken), kept(broken), kept(broken, undecided="pass")):
+        assert (fell.passed, fell.gate) == (None, "undecided")
         assert said in repr(fell)
     regressed = kept(wrong)
     assert "a regression: 10 of 10 passed before, 1 of 10 now; significant" in repr(regressed)

@@ -66,7 +66,7 @@ async def _case_made(engine: Engine, values: Json, ident: str | None) -> Json:
         prompt_id=str(values["promptId"]),
         name=str(values["name"]),
         input=values["input"],
-        expected_output=values.get("expectedOutput"),
+        expected_output="" if values.get("expectedOutput", "") is None else values.get("expectedOutput"),
         description=str(values.get("description", "")),
         id=ident,
     )

@@ -142,5 +142,5 @@ async def diff(before: str, after: str, /, *, limit: Limit = SHOWN, common: Comm
         return 0
     from minions_evals_mcp.report.diffs import show_diff  # noqa: PLC0415  rich is imported where a person looks
 
-    show_diff(run_diff)
+    show_diff(run_diff, common.db)
     return 0

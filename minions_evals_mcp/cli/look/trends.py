@@ -12,9 +12,13 @@ from minions_evals_mcp.operations import detect_trend as operation
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.operations.table import offered_as
 from minions_evals_mcp.presentation.verdict_words import compared_words, counted, judged_instead, trend_heading
+from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from minions_evals_mcp.engine.answers.trend_summary import TrendPoint, TrendSummary
     from minions_evals_mcp.engine.answers.what_changed import WhatChanged
 
@@ -35,7 +39,7 @@ async def trend(id: str, /, *, given: GivenOptions, common: Common = DEFAULTS) -
     async with session(common) as engine:
         request = given.request(operation.Request, benchmark_id=await whole_id(engine, id, "benchmark"))
         summary = (await operation.run(engine, request)).trend
-    return reply(common, summary, _lines(summary))
+    return reply(common, summary, _lines(summary, common.db))
 
 
 async def what_changed(
@@ -81,9 +85,10 @@ def _change_lines(seen: WhatChanged) -> list[str]:
     ]
 
 
-def _lines(shown: TrendSummary) -> list[str]:
+def _lines(shown: TrendSummary, store: Path | None) -> list[str]:
     lines = [
         f"{shown.benchmark_id}: {trend_heading(shown)}  {_line(shown.points)}",
+        next_line(_next(shown), store),
         *([f"  compared with the run before, {compared_words(shown.change)}"] if shown.change else []),
         f"  {printable(shown.reason, 200)}",
     ]
@@ -100,6 +105,14 @@ def _lines(shown: TrendSummary) -> list[str]:
     if shown.earlier_series:
         lines.append(f"  {shown.earlier_series} earlier series: the rubric, judge, scorer or cases have changed since")
     return [*lines, *(_row(point) for point in shown.points)]
+
+
+def _next(shown: TrendSummary) -> str:
+    """The command that follows: what changed in the newest run where it fell, a run where there are too few, else the page."""
+    newest = [short_id(point.run_id) for point in shown.points[-2:]]
+    if len(newest) > 1 and (shown.points[-1].is_regression or shown.direction == "degrading"):
+        return f"diff {' '.join(newest)}"
+    return "view" if shown.series_length >= SMALLEST_WINDOW else f"run-benchmark {shown.benchmark_id}"
 
 
 def _line(points: list[TrendPoint]) -> str:

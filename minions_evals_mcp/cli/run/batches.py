@@ -46,7 +46,9 @@ def _exit_code(batch: operation.Answer) -> int:
 def _lines(prompt: str, batch: operation.Answer) -> list[str]:
     passed = sum(execution.passed is True for execution in batch.executions)
     worse = sum(execution.is_regression for execution in batch.executions)
+    open_verdicts = sum(execution.passed is None for execution in batch.executions) + len(batch.not_run)
     head = f"{prompt}: {passed} of {len(batch.idents())} passed" + (f", {worse} regressed" if worse else "")
+    head += f", {open_verdicts} without a verdict" if open_verdicts else ""
     return [head, *map(_execution_line, batch.executions), *map(_not_run_line, batch.not_run)]
 
 

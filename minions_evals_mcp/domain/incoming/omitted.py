@@ -19,14 +19,26 @@ def is_omitted(value: object) -> bool:
 
 
 def without_omitted(kind: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping without the optional fields of `kind` whose value means "omitted". Unknown keys stay, to be refused."""
+    """The mapping without the optional fields of `kind` whose value means "omitted". Unknown keys stay, to be refused.
+
+    A field that takes any value holds content, of which only null is none: an empty text is vetted as what it is.
+    """
     optional = {
-        key
+        key: _takes_anything(field.annotation)
         for name, field in kind.model_fields.items()
         if not field.is_required()
         for key in (name, field.alias or name)
     }
-    return {name: value for name, value in given.items() if name not in optional or not is_omitted(value)}
+
+    def says_nothing(name: str, value: object) -> bool:
+        return name in optional and (value is None if optional[name] else is_omitted(value))
+
+    return {name: value for name, value in given.items() if not says_nothing(name, value)}
+
+
+def _takes_anything(annotation: object) -> bool:
+    """Whether a field of that annotation holds any JSON value."""
+    return annotation is JsonValue
 
 
 def refused_as_omitted(given: Json, details: Sequence[ErrorDetails]) -> Json | None:

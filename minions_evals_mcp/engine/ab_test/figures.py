@@ -96,13 +96,17 @@ LOGS: dict[str, Measure] = {
 """The logarithms whose differences are ratios."""
 
 
+PERCENT_DIGITS = 10
+"""A share in percent is written to so many digits: 0.55 is 55, not 55.00000000000001."""
+
+
 def spreads(units: Units) -> Spreads:
     """The intervals of a branch's figures, over its cases."""
     shares = _means(units, _passes)
     passed = [share for made in units.values() if (share := mean_known(map(_passes, made))) is not None]
     rate = mean_known(shares.values())
     return Spreads(
-        pass_rate=None if rate is None else 100 * rate,
+        pass_rate=None if rate is None else round(100 * rate, PERCENT_DIGITS),
         pass_rate_interval=_rate_interval(passed),
         quality=_interval(units, MEASURES["quality"], (0.0, 1.0)),
         latency_ms=_interval(units, MEASURES["latency_ms"], (0.0, math.inf)),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import PromptComparison
+from minions_evals_mcp.domain.results import DecidedOn, PromptComparison
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.answers.names import in_sentence, version_names
 from minions_evals_mcp.engine.cases.current_version import current_version
@@ -26,7 +24,8 @@ from minions_evals_mcp.engine.conclude.comparison import (
     pairing,
     pooled_pairs,
 )
-from minions_evals_mcp.engine.conclude.decision import MARGIN, pairs_with_missing
+from minions_evals_mcp.engine.conclude.decision import MARGIN
+from minions_evals_mcp.engine.conclude.missing_outputs import with_missing
 from minions_evals_mcp.engine.conclude.setup import changes_between
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
@@ -42,6 +41,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
 
 Interval = tuple[float, float]
+_DUST = 1e-9
 _SHOWN = 0.001
 """Of a difference in words: three decimals."""
 
@@ -123,8 +123,10 @@ class ComparisonSummary(Value):
 
     `names` are what people call the two versions. It is the `attempt`-th to beat version A, decided at the error `level`,
     which is that of `interval`, too, on the data of these two runs and of the comparisons `pooled`, or of all `storedResults` of
-    either version. `passes` and `criteria` are those of the two runs, at .05. `scoreA`, `scoreB` are over all outputs of each
-    run; `sharedScoreA`, `sharedScoreB` over the cases of both, where these differ: on them rest verdict, interval and passes.
+    either version. `passes` and `criteria` are those of the two runs, at .05. `scoreA`, `scoreB` and `scoreDelta` are over all
+    outputs of each run. `decidedDelta` is the difference on which verdict, interval and p-value rest, over the cases of both and
+    what is pooled with them (`decidedOf`: passes, where people's labels decide); `sharedScoreA`, `sharedScoreB` are the scores
+    over these cases, where they differ.
     """
 
     comparison_id: str
@@ -136,6 +138,8 @@ class ComparisonSummary(Value):
     score_a: float
     score_b: float
     score_delta: float
+    decided_delta: float
+    decided_of: Annotated[str, Field(exclude_if=lambda of: of == "score")] = "score"
     shared_score_a: Annotated[float | None, Field(exclude_if=lambda score: score is None)] = None
     shared_score_b: Annotated[float | None, Field(exclude_if=lambda score: score is None)] = None
     winner: str
@@ -170,7 +174,7 @@ class ComparisonSummary(Value):
 
     @property
     def compared_scores(self) -> tuple[float, float]:
-        """Both scores over the same cases."""
+        """Both scores over the cases that decide."""
         if self.shared_score_a is None or self.shared_score_b is None:
             return self.score_a, self.score_b
         return self.shared_score_a, self.shared_score_b
@@ -207,7 +211,7 @@ def _summary(db: Db, ident: str, limit: int, margin: Margin | None) -> tuple[Com
     own = compare(case_pairs, margin=MARGIN)
     criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired)
     worse, better, more = _changed(db, case_pairs, limit)
-    shared_a, shared_b = _shared_scores(case_pairs, fields)
+    decided, (shared_a, shared_b) = _decided(fields, difference), _shared_scores(difference, fields)
     summary = ComparisonSummary(
         comparison_id=record.id,
         benchmark_id=fields.benchmark_id,
@@ -218,16 +222,16 @@ def _summary(db: Db, ident: str, limit: int, margin: Margin | None) -> tuple[Com
         score_a=fields.score_a,
         score_b=fields.score_b,
         score_delta=fields.score_delta,
+        decided_delta=decided.delta,
+        decided_of=decided.of,
         shared_score_a=shared_a,
         shared_score_b=shared_b,
         winner=fields.winner,
         tie_threshold=fields.tie_threshold,
         verdict=fields.verdict,
         recommendation=RECOMMENDATION[fields.verdict],
-        in_words=in_words(record, difference, attempt, names)
-        + _but(fields, paired.apart, names)
-        + (f" {label_words}" if (label_words := labels_words(fields)) else ""),
-        interval=fields.delta_ci,
+        in_words=in_words(record, difference, attempt, names) + _but(fields, paired.apart, names),
+        interval=decided.interval,
         p_value=fields.p_value,
         method="sequential" if is_sequential else difference.method,
         attempt=attempt.number,
@@ -249,26 +253,31 @@ def _summary(db: Db, ident: str, limit: int, margin: Margin | None) -> tuple[Com
         notes=fields.notes,
         compared_at=iso(fields.compared_at),
         judge=_judge(db, fields),
-        non_inferior=None if margin is None else _non_inferior(paired, fields, own, margin, names),
+        non_inferior=None if margin is None else _non_inferior(db, paired, fields, own, margin),
     )
     return summary, paired.shared
 
 
-def _shared_scores(pairs: Sequence[CasePair], fields: PromptComparison) -> tuple[float, float] | tuple[None, None]:
-    """Both scores over the cases that both runs have, each case by its weight; None where they are those of the runs."""
-    weight = math.fsum(pair.weight for pair in pairs)
-    a = math.fsum(pair.weight * fmean(pair.a) for pair in pairs) / weight
-    b = math.fsum(pair.weight * fmean(pair.b) for pair in pairs) / weight
-    is_same = max(abs(a - fields.score_a), abs(b - fields.score_b)) < _SHOWN / 2
+def _decided(fields: PromptComparison, difference: Difference) -> DecidedOn:
+    """What decided it; of a comparison that was kept before that was recorded, it is measured again."""
+    decided = fields.decided_on
+    if decided.of != "score" or fields.decided_delta is not None:
+        return decided
+    return decided._replace(delta=difference.delta)
+
+
+def _shared_scores(difference: Difference, fields: PromptComparison) -> tuple[float, float] | tuple[None, None]:
+    """Both scores over the cases that decide, each case by its weight; None where they are those of the runs."""
+    a, b = difference.scores if fields.decided_delta is None else fields.decided_scores
+    is_same = max(abs(a - fields.score_a), abs(b - fields.score_b)) < _DUST
     return (None, None) if is_same else (a, b)
 
 
-def _non_inferior(
-    paired: Pairing, fields: PromptComparison, own: Difference, margin: Margin, names: Mapping[str, str]
-) -> NonInferior:
+def _non_inferior(db: Db, paired: Pairing, fields: PromptComparison, own: Difference, margin: Margin) -> NonInferior:
     """The two runs by the margin, at .05 two-sided."""
-    allowed = margin.of(fields.score_a)
-    complete = pairs_with_missing(paired.pairs(), paired.a, paired.b)
+    names, allowed = version_names(db, (fields.prompt_version_a, fields.prompt_version_b)), margin.of(own.scores[0])
+    runs = (fields.benchmark_run_id_a, fields.benchmark_run_id_b)
+    complete = with_missing(db, runs, (paired.a, paired.b), paired.pairs())
     holds = complete is None or compare(complete).interval[0] > -allowed
     found = non_inferiority(own.delta, own.interval, allowed, cases=own.cases, held_with_missing=holds)
     a, b = (in_sentence(names, version) for version in (fields.prompt_version_a, fields.prompt_version_b))
@@ -308,8 +317,10 @@ def in_words(
     """The answer in one or two sentences: what to do, and how sure that is; `names` of the two versions, else their ids."""
     fields = record.fields
     a, b = (in_sentence(names or {}, version) for version in (fields.prompt_version_a, fields.prompt_version_b))
-    low, high = difference.interval
-    moved, level = _moved(difference.delta, a), fields.level or attempt.level
+    decided, level = _decided(fields, difference), fields.level or attempt.level
+    if decided.of != "score":
+        return _by_labels(fields, decided, (a, b), level)
+    moved, (low, high) = _moved(difference.delta, a), difference.interval
     if attempt.data and abs(difference.delta - fields.score_delta) >= _SHOWN / 2:
         moved += f" over {attempt.data}, in these two runs {fields.score_delta:+.3f}"
     elif abs(difference.delta - fields.score_delta) >= _SHOWN / 2:
@@ -335,6 +346,31 @@ def in_words(
             sequential = fields.notes.startswith("sequential")
             why = "" if sequential else why_undecided(difference.interval, difference.p_value, level)
             return f"Run more: {b} scores {moved}, which is not significant{why} {sure}."
+
+
+def _by_labels(fields: PromptComparison, decided: DecidedOn, names: tuple[str, str], level: float) -> str:
+    """The answer where people's labels decide: by passes as people would have found them."""
+    a, b = names
+    low, high = decided.interval or (decided.delta, decided.delta)
+    points = f"{abs(100 * decided.delta):.0f} points"
+    moved = (
+        f"as many outputs as {a}"
+        if points == "0 points"
+        else f"{points} {'more' if decided.delta > 0 else 'less'} than {a}"
+    )
+    sure = (
+        f"({sure_words(level)} CI {100 * low:+.0f} to {100 * high:+.0f} points, p = {fields.p_value or 0.0:.2g};"
+        f" {fields.sample_size} cases, corrected by {fields.corrected_labels} human labels)"
+    )
+    match fields.verdict:
+        case "improved":
+            return f"Ship {b}: it passes {moved}, which is statistically significant {sure}."
+        case "regressed":
+            return f"Hold {b}: it passes {moved}, which is statistically significant {sure}."
+        case "equivalent":
+            return f"Either will do: {b} passes {moved}, a difference below {100 * MARGIN:g} points {sure}."
+        case "inconclusive":
+            return f"Run more: {b} passes {moved}, which is not significant {sure}."
 
 
 def _counted(difference: Difference) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
+from typing import Annotated
+
+from pydantic import Field
 
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import Timestamp, Value
@@ -107,6 +110,7 @@ class Decided(Value):
     verdict: str
     delta: float
     interval: tuple[float, float] | None
+    of: Annotated[str, Field(exclude_if=lambda of: of == "score")] = "score"
     level: float
     """The error at which it was decided: the interval is as sure as 1 less that."""
     cases: int
@@ -278,14 +282,16 @@ def newest_decisions(db: Db, *, limit: int, benchmark_id: str | None = None) -> 
 
 
 def _decided(ident: str, fields: PromptComparison, names: dict[str, str], titles: dict[str, str]) -> Decided:
+    decided = fields.decided_on
     return Decided(
         comparison_id=ident,
         benchmark=titles.get(fields.benchmark_id, fields.benchmark_id),
         name_a=named(names, fields.prompt_version_a),
         name_b=named(names, fields.prompt_version_b),
         verdict=fields.verdict,
-        delta=round(fields.score_delta, 6),
-        interval=fields.delta_ci,
+        delta=round(decided.delta, 6),
+        interval=decided.interval,
+        of=decided.of,
         level=fields.level or BUDGET,
         cases=fields.sample_size,
         at=fields.compared_at,

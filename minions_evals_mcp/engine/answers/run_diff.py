@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -67,7 +68,7 @@ class CaseChange:
 
 
 class RunTotals(Value):
-    """A run over the cases that both runs measured alike."""
+    """A run over the cases that both runs measured alike; in its score each case counts once, by its weight."""
 
     run_id: str
     version: str | None
@@ -238,11 +239,13 @@ def _kind(before: CaseMeasure, after: CaseMeasure) -> Kind:
 
 def _totals(db: Db, run_id: str, scores: Mapping[str, CaseScores], alike: Sequence[str]) -> RunTotals:
     counted = [scores[case_id] for case_id in alike]
-    possible = sum(scores.possible * len(scores.passed) for scores in counted)
+    possible = math.fsum(scores.possible for scores in counted)
     return RunTotals(
         run_id=run_id,
         version=_of(db, run_id)[1],
-        score=sum(scores.possible * sum(scores.fractions) for scores in counted) / possible if possible else None,
+        score=math.fsum(scores.possible * fmean(scores.fractions) for scores in counted) / possible
+        if possible
+        else None,
         passed=sum(sum(scores.passed) for scores in counted),
         trials=sum(len(scores.passed) for scores in counted),
     )

@@ -179,8 +179,10 @@ def _reason(db: Db, evidence: Record[PromptComparison]) -> str:
     fields = evidence.fields
     if is_sealed(db, fields.benchmark_id):
         return f"{fields.verdict} on the sealed cases of {fields.benchmark_id} (attempt {fields.attempt})"
-    between = "" if fields.delta_ci is None else f" ({fields.delta_ci[0]:+.3f} to {fields.delta_ci[1]:+.3f})"
-    return f"{fields.verdict}: {fields.score_delta:+.3f}{between} on {fields.sample_size} cases"
+    decided = fields.decided_on
+    between = "" if decided.interval is None else f" ({decided.interval[0]:+.3f} to {decided.interval[1]:+.3f})"
+    of = "" if decided.of == "score" else f" in {decided.of},"
+    return f"{fields.verdict}: {decided.delta:+.3f}{between}{of} on {fields.sample_size} cases"
 
 
 def _evidence(db: Db, request: ApprovalAsked, at: datetime, skills: Skills) -> Record[PromptComparison]:
@@ -413,7 +415,7 @@ def _verdict(db: Db, fields: PromptComparison, paired: Pairing, attempt: Attempt
     if job is not None and looked_at(db, run_a):
         raw = concluded(db, run_a, run_b, planned=job.total, level=attempt.level).verdict
     else:
-        raw = decision_of(db, paired, attempt).verdict
+        raw = decision_of(db, (run_a, run_b), paired, attempt).verdict
     evidence = judge_evidence_at(db, run_a, run_b, at=fields.compared_at, attempt=attempt)
     return evidence.verdict(raw, margin=MARGIN)
 
@@ -422,7 +424,8 @@ def _vet_missing(db: Db, comparison: Record[PromptComparison], paired: Pairing, 
     """Refuses a win that does not hold with the missing outputs as failures, of whoever wrote the comparison."""
     if comparison.fields.verdict != "improved":
         return
-    decision = decision_of(db, paired, attempt)
+    runs_of = (comparison.fields.benchmark_run_id_a, comparison.fields.benchmark_run_id_b)
+    decision = decision_of(db, runs_of, paired, attempt)
     if decision.missing:
         lacking = [case_id for case_id in paired.a if case_id not in paired.b]
         raise missing(

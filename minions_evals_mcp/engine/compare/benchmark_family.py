@@ -125,8 +125,8 @@ def _against(db: Db, versions: tuple[str, str]) -> list[Record[PromptComparison]
 def _gain_p(db: Db, comparison: Record[PromptComparison]) -> float:
     """How likely so large a gain is by chance: 1 where the comparison shows none."""
     fields = comparison.fields
-    delta = fields.score_delta if fields.corrected_delta is None else fields.corrected_delta
-    if fields.verdict != "improved" and (fields.verdict != "inconclusive" or delta <= 0 or fields.missing_outputs):
+    gain = fields.decided_on.delta
+    if fields.verdict != "improved" and (fields.verdict != "inconclusive" or gain <= 0 or fields.missing_outputs):
         return 1.0
     run_a, run_b = fields.benchmark_run_id_a, fields.benchmark_run_id_b
     if fields.corrected_delta is None and looked_at(db, run_a):

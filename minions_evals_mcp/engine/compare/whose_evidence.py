@@ -108,7 +108,9 @@ def _wins_without(db: Db, comparison: Record[PromptComparison], cases: Sequence[
         if (scores := paired.b.get(case_id)) is not None
     }
     lessened = Pairing(paired.a, {**paired.b, **failed}, paired.shared)
-    decision = decision_of(db, lessened, recorded_attempt(db, comparison))
+    decision = decision_of(
+        db, (fields.benchmark_run_id_a, fields.benchmark_run_id_b), lessened, recorded_attempt(db, comparison)
+    )
     return decision.verdict == "improved" and not decision.missing
 
 

@@ -13,9 +13,10 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.conclude.attempts import Attempt, attempt_of
-from minions_evals_mcp.engine.conclude.decision import MARGIN, Decision, decided, pairs_with_missing
+from minions_evals_mcp.engine.conclude.decision import MARGIN, Decision, decided
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence_at
 from minions_evals_mcp.engine.conclude.looks import concluded
+from minions_evals_mcp.engine.conclude.missing_outputs import with_missing
 from minions_evals_mcp.engine.conclude.setup import changes_between
 from minions_evals_mcp.engine.licences.corrected import corrected_pass_difference
 from minions_evals_mcp.engine.outbox import message, queue, tell_asker
@@ -172,7 +173,7 @@ def record_comparison(
     if by.planned is not None:
         attempt = replace(attempt, pooled=(), stored=None)
         looks = concluded(db, run_a.id, run_b.id, planned=by.planned, level=attempt.level)
-    decision = decision_of(db, paired, attempt)
+    decision = decision_of(db, pair, paired, attempt)
     difference, level = decision.difference, decision.level if looks is None else attempt.level
     score_a, score_b = run_a.fields.overall_score, run_b.fields.overall_score
     delta = score_b - score_a
@@ -204,6 +205,9 @@ def record_comparison(
         effective_cases=difference.effective_cases if difference.groups < difference.cases else None,
         missing_outputs=decision.missing if looks is None else "",
         outputs_digest=outputs,
+        decided_score_a=difference.scores[0],
+        decided_score_b=difference.scores[1],
+        decided_delta=difference.delta,
     )
     fields = judge_evidence_at(db, run_a.id, run_b.id, at=at, attempt=attempt).applied(fields, margin=MARGIN)
     title = f"{version_b} against {version_a}: {fields.verdict}"
@@ -289,10 +293,10 @@ def pooled_pairs(db: Db, paired: Pairing, attempt: Attempt) -> list[CasePair]:
     return list(pooled.values())
 
 
-def decision_of(db: Db, paired: Pairing, attempt: Attempt) -> Decision:
+def decision_of(db: Db, runs: tuple[str, str], paired: Pairing, attempt: Attempt) -> Decision:
     """The verdict on the two runs and what is pooled with them, missing outputs included."""
     pairs = pooled_pairs(db, paired, attempt)
-    return decided(pairs, pairs_with_missing(pairs, paired.a, paired.b), attempt)
+    return decided(pairs, with_missing(db, runs, (paired.a, paired.b), pairs), attempt)
 
 
 def labels_of(db: Db, run_a: str, run_b: str) -> list[JsonValue]:
@@ -340,7 +344,7 @@ def _all_told(record: Record[PromptComparison]) -> Json:
         "comparisonId": record.id, "benchmarkId": fields.benchmark_id, "promptVersionA": fields.prompt_version_a,
         "promptVersionB": fields.prompt_version_b, "scoreA": fields.score_a, "scoreB": fields.score_b,
         "winner": fields.winner, "verdict": fields.verdict,
-        "deltaCi": None if fields.delta_ci is None else list(fields.delta_ci),
+        "decidedDelta": fields.decided_delta, "deltaCi": None if fields.delta_ci is None else list(fields.delta_ci),
         "pValue": fields.p_value, "sampleSize": fields.sample_size, "attempt": fields.attempt,
         "recommendation": RECOMMENDATION[fields.verdict], "notes": fields.notes, "whatChanged": list(fields.what_changed),
         "judgeState": fields.judge_state, "judgeNote": fields.judge_note,

@@ -42,7 +42,7 @@ class JudgeEvidence:
         assert self.corrected is not None
         low, high = self.corrected.interval
         if high <= low:
-            return 0.0
+            return 0.0 if self.corrected.value else 1.0
         reach = NormalDist().inv_cdf(1 - self.error / 2)
         return 2 * (1 - NormalDist().cdf(abs(self.corrected.value) / ((high - low) / 2) * reach))
 

@@ -332,8 +332,7 @@ async def _in_its_world(
     draws = f"{unit.measure.case.id}:{unit.key.trial}" + (f":{attempt}" if attempt > 1 else "")
     attack = attacks[(unit.key.trial - 1) % len(attacks)] if attacks else None
     with unit_in_world(world, config.world_folder, clock=bench.engine.clock, unit=draws, attack=attack) as acted_on:
-        async with target.in_world(acted_on) as pointed:
-            seen = await produced(pointed, world=acted_on)
+        seen = await _seen_there(target, acted_on, produced)
         if isinstance(seen, AwaitingUser):
             return seen
         if isinstance(seen, TargetErrored):
@@ -344,6 +343,24 @@ async def _in_its_world(
         said = "\n".join(turn.agent for turn in exchanges(messages_of(seen.output) or ())) or output_text(seen.output)
         calls, evidence = acted_on.ended(seen.tool_calls, said=said, given=_given(case))
         return seen.with_trusted(tool_calls=calls, world=evidence)
+
+
+async def _seen_there(
+    target: ActsInWorlds, acted_on: UnitInWorld, produced: Producing
+) -> Observed | TargetErrored | AwaitingUser:
+    """What the target makes in that world; an error where a real server of the world did not start or ended."""
+    try:
+        async with target.in_world(acted_on) as pointed:
+            seen = await produced(pointed, world=acted_on)
+    except BadInputError:
+        if acted_on.session.lost() is None:
+            raise
+        seen = None
+    lost = acted_on.session.lost()
+    if lost is not None and not isinstance(seen, AwaitingUser):
+        return TargetErrored(lost)
+    assert seen is not None
+    return seen
 
 
 def _given(case: TestCase) -> JsonValue:

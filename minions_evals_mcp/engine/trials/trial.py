@@ -215,7 +215,7 @@ async def _may_be_approved(engine: Engine, deciding: ComparisonSummary | SealedV
 def _in_words(summary: ComparisonSummary | None, verdict: SealedVerdict | None, budget: BudgetLeft | None) -> str:
     sentences: list[str] = []
     if summary is not None:
-        sentences.append(f"Open cases: {summary.verdict} ({summary.score_delta:+.3f}).")
+        sentences.append(f"Open cases: {summary.verdict} ({summary.decided_delta:+.3f}).")
     if verdict is not None:
         sentences.append(f"Sealed cases: {verdict.in_words}")
     elif budget is not None:

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import cast
 
 from minions_evals_mcp import bounded_files
@@ -22,6 +21,7 @@ from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import ROOTS, parse_yaml
 from minions_evals_mcp.interop.promptfoo_config.config import ConfigOverrides, read_config
 from minions_evals_mcp.interop.suite import LINES, read_suite
+from minions_evals_mcp.temporary_folders import temporary_folder
 
 SUITES = (".yaml", ".yml", ".json", *LINES)
 
@@ -124,8 +124,8 @@ def _is_suite(path: Path) -> bool:
 @asynccontextmanager
 async def opened(engine: Engine, content: FileContent) -> AsyncGenerator[Engine]:
     """An engine set up as this one, on a store that holds what the file says and is thrown away."""
-    with TemporaryDirectory(prefix="minions-evals-audit-") as folder:
-        config = replace(engine.config, db=Path(folder) / "audit.db", read_only=False)
+    with temporary_folder("audit") as folder:
+        config = replace(engine.config, db=folder / "audit.db", read_only=False)
         async with open_engine(config) as apart:
             apart.clock, apart.new_id = engine.clock, engine.new_id
             try:

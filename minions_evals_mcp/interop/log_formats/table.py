@@ -34,6 +34,7 @@ from minions_evals_mcp.interop.log_formats import (
     tau_bench,
     trace_log,
 )
+from minions_evals_mcp.interop.log_formats.reports import pydantic_report, strands_report
 from minions_evals_mcp.interop.log_formats.tables import opencode_store, ragas_rows
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
@@ -126,6 +127,14 @@ FORMATS: tuple[Format, ...] = (
     Format("langfuse", "an export of Langfuse", lambda seen: langfuse_rows.is_export(seen.first), langfuse_rows.read),
     Format("parquet", "a data set (Parquet)", lambda seen: seen.magic == PARQUET, parquet_samples.read),
     Format("adk-evalset", "an eval set of ADK", lambda seen: eval_cases.is_adk(seen.first), eval_cases.read_adk),
+    Format(
+        pydantic_report.NAME, "a report of pydantic-evals",
+        lambda seen: pydantic_report.is_report(seen.first), pydantic_report.read,
+    ),
+    Format(
+        strands_report.NAME, "a report of a Strands experiment",
+        lambda seen: strands_report.is_report(seen.first), strands_report.read,
+    ),
     Format("pydantic-evals", "a data set of pydantic-evals", lambda seen: eval_cases.is_pydantic(seen.first), eval_cases.read_pydantic),
     Format("strands", "an experiment of Strands", lambda seen: eval_cases.is_strands(seen.first), eval_cases.read_strands),
     Format(

@@ -36,6 +36,8 @@ KEYS: dict[str, str] = {
     "adk-evalset": "eval_set_id eval_cases eval_id conversation session_input",
     "pydantic-evals": "cases evaluators inputs expected_output metadata report_evaluators",
     "strands": "cases evaluators input expected_output expected_trajectory session_id",
+    "pydantic-evals-report": "cases failures analyses inputs output assertions labels scores metrics task_duration evaluator_failures",
+    "strands-report": "overall_score scores cases test_passes reasons detailed_results diagnoses recommendations actual_output",
     "claude-code": "type sessionId uuid parentUuid isSidechain message timestamp",
     "codex": "type timestamp ordinal payload thread_id",
     "gemini-cli": "sessionId projectHash startTime lastUpdated kind messages",

@@ -9,6 +9,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.domain.worlds import Handling, WorldEvidence
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.next_steps import Next
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
@@ -57,7 +58,10 @@ async def run(engine: Engine, run_id: str, *, case_id: str | None = None) -> Ans
         if row.observed.world is not None
     )  # fmt: skip
     if not units:
-        raise BadInputError(f"no case of the run {ident} used a world.", remedy="Set `world` in its cases.")
+        raise BadInputError(
+            f"no output of the run {ident} was made in a world.",
+            remedy=f"Set `world` in its cases. {Next('runs', reason='shows the runs whose cases ended in an error')}.",
+        )
     evidence = [unit.evidence for unit in units]
     return Answer(
         run_id=ident,

@@ -58,7 +58,9 @@ async def _batch_answer(call: Call, prompt_id: str, begun: list[get_run.Job | No
     passed = sum(execution.passed is True for execution in batch.executions)
     wires: list[Json] = [execution.model_dump(mode="json") for execution in batch.executions]
     sentence = f"{passed} of {len(begun)} test cases of {prompt_id} passed"
-    parts = [f"{len(batch.not_run)} could not be run"] * bool(batch.not_run)
+    waiting = sum(execution.passed is None for execution in batch.executions)
+    parts = [f"{waiting} {'has' if waiting == 1 else 'have'} no verdict"] * bool(waiting)
+    parts += [f"{len(batch.not_run)} could not be run"] * bool(batch.not_run)
     parts += [f"{len(running)} still running"] * bool(running)
     answer = RunAnswer(
         summary="; ".join((sentence, *parts)),

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
-from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging.compared import given_back
 from minions_evals_mcp.store.rows import UNSELECTED, record_of, select, table_of
@@ -133,13 +132,9 @@ def approved_of(db: Db, versions: Sequence[str]) -> Record[Approval] | None:
     return None if row is None else record_of(table, row)
 
 
-def verdict_of(db: Db, run_a: str, run_b: str) -> tuple[ComparisonVerdict, str, float | None] | None:
-    """The verdict of the newest comparison of those two runs, A the earlier, the missing outputs that leave it open, and its level.
-
-    None where nobody compared them.
-    """
-    return db.execute(
-        "SELECT verdict, coalesce(rest ->> '$.missingOutputs', ''), rest ->> '$.level' FROM prompt_comparison"
-        " WHERE benchmark_run_id_a = ? AND benchmark_run_id_b = ? ORDER BY seq DESC LIMIT 1",
-        (run_a, run_b),
-    ).fetchone()
+def comparison_of(db: Db, run_a: str, run_b: str) -> Record[PromptComparison] | None:
+    """The newest comparison of those two runs, A the earlier; None where nobody compared them."""
+    table = table_of(PromptComparison)
+    which = "benchmark_run_id_a = ? AND benchmark_run_id_b = ? ORDER BY seq DESC LIMIT 1"
+    row = db.execute(select(table, which), (run_a, run_b)).fetchone()
+    return None if row is None else record_of(table, row)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from minions_evals_mcp.targets.exchange import HostStream, TargetQuestion
 from minions_evals_mcp.targets.host_streams import read_stream, result_of_stream
 from minions_evals_mcp.targets.prompted import RenderedPrompt
 from minions_evals_mcp.targets.responders import in_time
+from minions_evals_mcp.temporary_folders import temporary_folder
 
 FACTS = {"num_turns": "numTurns", "duration_ms": "durationMs", "duration_api_ms": "durationApiMs", "modelUsage": "modelUsage",
          "permission_denials": "permissionDenials", "terminal_reason": "terminalReason"}  # fmt: skip
@@ -62,8 +62,8 @@ class CodingAgent:
         if self.folder:
             yield Path(self.folder)
             return
-        with tempfile.TemporaryDirectory(prefix="agent-") as folder:
-            yield Path(folder)
+        with temporary_folder("agent") as folder:
+            yield folder
 
     def _read(
         self, answer: Finished, question: TargetQuestion, latency_ms: float, beside_it: str

@@ -8,8 +8,8 @@ import inspect
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -237,9 +237,14 @@ class FunctionTask:
         """The digest of its identity: its code is what the version says."""
         return digest(self.identity)
 
-    def in_world(self, world: UnitInWorld) -> AbstractAsyncContextManager[FunctionTask]:
+    @asynccontextmanager
+    async def in_world(self, world: UnitInWorld) -> AsyncGenerator[FunctionTask]:
         """The same task, pointed at that world: by its parameter `world`, and where it calls a tool of its name marked with `@tool`."""
-        return nullcontext(replace(self, world=world))
+        try:
+            yield replace(self, world=world)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(world.servers.close)
 
     async def answer_in(
         self, spoken: Spoken, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None

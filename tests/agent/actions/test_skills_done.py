@@ -277,3 +277,25 @@ def test_a_sender_who_waited_for_a_person_is_told_the_verdict_then(desk: Desk) -
     first, last = replies(desk, "taste")
     assert (first["state"], first["passed"]) == ("awaiting-judgments", None)
     assert (last["passed"], last["score"], last["reason"]) == (True, 0.8, "It rhymes well.")
+
+
+def test_the_reply_about_a_benchmark_counts_and_names_what_its_failures_go_back_to(desk: Desk) -> None:
+    reply = desk.result("b-after")
+    assert (reply["passedCount"], reply["totalCount"], reply["errorCount"], reply["passed"]) == (2, 8, 0, False)
+    assert str(reply["reason"]).startswith("2 of 8 passed; 6 of 6 failed cases: ")
+    causes = reply["causes"]
+    assert isinstance(causes, list)
+    (cause,) = causes
+    assert isinstance(cause, dict)
+    assert (cause["failureType"], cause["cases"]) == ("wrong-output", 6)
+    assert cause["testCaseIds"] == [f"b{number}" for number in range(2, 8)]
+    assert desk.result("b-before")["reason"] == "8 of 8 passed"
+    assert desk.result("b-before")["causes"] == []
+
+
+def test_the_reply_about_a_comparison_carries_both_scores_and_the_recommendation(desk: Desk) -> None:
+    reply = desk.result("compare")
+    assert (reply["versionA"], reply["versionB"], reply["winner"]) == ("p@1", "p@2", "p@2")
+    assert (reply["scoreA"], reply["scoreB"]) == (pytest.approx(0.125), pytest.approx(0.75))
+    assert (reply["verdict"], reply["recommendation"]) == ("improved", "ship")
+    assert str(reply["reason"]).startswith("Ship p@2: ")

@@ -90,8 +90,9 @@ def test_diff_shows_verdict_and_figures_first_then_each_change_word_by_word(two_
     assert found.code == 0
     lines = found.out.splitlines()
     assert lines[0].startswith("Support quality regressed: score -0.174")
-    assert lines[2] == "  before  24 of 26 passed  score 0.939  support/prompt@1"
-    assert lines[4] == "  after   16 of 26 passed  score 0.766  support/prompt@2"
+    assert re.fullmatch("Next: minions-evals classify [0-9a-f]{8}", lines[2])
+    assert lines[3] == "  before  24 of 26 passed  score 0.939  support/prompt@1"
+    assert lines[5] == "  after   16 of 26 passed  score 0.766  support/prompt@2"
     assert "  8 newly failing, 2 worse, 16 the same" in lines
     first = lines.index("✗ When will my order arrive  newly failing: 1.00 → 0.00")
     assert " ".join(" ".join(lines[first + 2 : first + 4]).split()) == (
@@ -105,7 +106,7 @@ def test_diff_is_told_to_programs_too(two_runs: Terminal) -> None:
     found = two_runs.run("diff", "demo-after", "demo-before", "--json", "--limit", "1").one()
     assert found["counts"] == {"newly-passing": 8, "better": 2, "same": 16}
     assert found["more"] == 9
-    assert two_runs.run("diff", "demo-after", "demo-after").out.splitlines()[:7:5] == [
+    assert two_runs.run("diff", "demo-after", "demo-after").out.splitlines()[:8:6] == [
         "Support quality is unchanged: no score changed on 26 cases",
         "  26 the same",
     ]

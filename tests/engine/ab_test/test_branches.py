@@ -140,6 +140,15 @@ async def test_the_pass_rate_is_the_share_of_runs_of_at_least_70_percent_quality
     assert (await figures(lab, "a")).pass_rate == 75.0
 
 
+async def test_a_pass_rate_of_55_percent_is_55(lab: Engine, server: Server) -> None:
+    await prepared(lab, branch("a"), branch("b"), expectedOutputs={"output": "happy"})
+    says(server, "happy")
+    await ab(lab, iterations=11)
+    says(server, "sad")
+    await ab(lab, iterations=9)
+    assert (await figures(lab, "a")).pass_rate == 55.0
+
+
 async def test_what_did_not_succeed_stands_beside_the_pass_rate_and_is_no_part_of_it(tmp_path: Path) -> None:
     async with serving() as server, laboratory(tmp_path, server) as lab:
         await prepared(lab)

@@ -94,6 +94,26 @@ async def test_trials_of_a_case_count_as_one_case(engine: Engine) -> None:
     assert (change.kind, change.loss, change.after.passed, change.after.trials) == ("newly-failing", 0.5, 1, 2)
 
 
+async def test_the_scores_of_two_runs_differ_by_the_difference_that_is_tested(engine: Engine) -> None:
+    """A case with more trials counts no more than another: `v2` was tried thrice on the case that it fails."""
+    await save(
+        engine, [case(name, expectedOutputs={"output": "good"}) for name in ("x", "y")], benchmark("b", "x", "y")
+    )
+    said = {("v1", "x"): ["good"], ("v1", "y"): ["bad"], ("v2", "x"): ["good"], ("v2", "y"): ["bad", "bad", "good"]}
+    for (version, name), texts in said.items():
+        records = [
+            answer(f"{version}/{name}/{n}", name, text, promptVersionRef=version) for n, text in enumerate(texts)
+        ]
+        await save(engine, records)
+    for version in ("v1", "v2"):
+        await bench(engine, "b", prompt_version_ref=version, key=version, trials=3)
+    found = await diff_runs(engine, "v1", "v2", limit=10)
+    assert found.before.score is not None
+    assert found.after.score is not None
+    assert found.after.score - found.before.score == pytest.approx(found.reading.delta)
+    assert found.after.trials == 4
+
+
 async def test_runs_without_a_common_case_are_refused_and_so_is_a_run_that_is_not_there(engine: Engine) -> None:
     more: Json = {"expectedOutputs": {"output": "a"}}
     await save(engine, case("c", **more), case("d", **more), answer("1", "c", "a"), answer("2", "d", "a"))

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.answers.run_diff import diff_runs
 from minions_evals_mcp.engine.compare.compare_prompt_versions import (
     compare_prompt_versions,
     compare_runs,
@@ -31,7 +32,21 @@ from minions_evals_mcp.store.queries.run_pairs import MEASURED, CaseScores
 from tests.hang import HANG_S
 from tests.shared.fakes.llm_server import FakeSettings, serving
 from tests.shared.presentation.typed import typed
-from tests.workshop import all_of, answer, benchmark, case, config_in, first, fleet, minion, opened, rubric, save, says
+from tests.workshop import (
+    all_of,
+    answer,
+    bench,
+    benchmark,
+    case,
+    config_in,
+    first,
+    fleet,
+    minion,
+    opened,
+    rubric,
+    save,
+    says,
+)
 
 
 def asked(**request: JsonValue) -> ComparisonRequest:
@@ -214,6 +229,19 @@ async def test_an_improvement_on_the_cases_of_both_is_sound_to_the_check_of_the_
         found = await summary_of(engine)
         assert (found.verdict, found.score_a, found.score_b) == ("improved", 0.5, 0.5)
     assert (await check_store(config.db)).problems == ()
+
+
+@pytest.mark.parametrize("more", [0, 20])
+async def test_cases_that_only_one_run_was_asked_for_are_not_missing(tmp_path: Path, more: int) -> None:
+    """The benchmark loses cases that v1 passes before v2 is run: v2 was never asked for them."""
+    async with opened(config_in(tmp_path)) as engine:
+        await both(engine, 24 + more, [*first(6, 24), *first(more, more)], first(18, 24))
+        before = await bench(engine, "b", prompt_version_ref="v1")
+        await save(engine, benchmark("b", *(f"c{number}" for number in range(24))))
+        after = await bench(engine, "b", prompt_version_ref="v2")
+        made = await compare_runs(engine, before.id, after.id)
+        assert (made.fields.verdict, made.fields.missing_outputs) == ("improved", "")
+        assert (await diff_runs(engine, before.id, after.id, limit=1)).reading.verdict == "improved"
 
 
 async def test_passes_are_counted_of_the_outputs_that_each_version_has(tmp_path: Path) -> None:

@@ -352,6 +352,10 @@ async def test_where_people_labelled_both_sides_the_verdict_is_theirs(engine: En
     assert after.id != before.id
     assert (after.fields.verdict, after.fields.corrected_labels) == ("equivalent", 120)
     assert "the judge alone gives +50, improved" in after.fields.notes
+    told = await summarize_comparison(engine, after.id)
+    assert told.in_words.startswith("Either will do: v2 passes as many outputs as v1, a difference below 5 points (")
+    assert told.in_words.endswith(", p = 1; 60 cases, corrected by 120 human labels).")
+    assert (told.decided_delta, told.interval) == (after.fields.corrected_delta, after.fields.corrected_ci)
     assert after.fields.score_delta == pytest.approx(0.5), "the raw figures stay beside the corrected ones"
 
 

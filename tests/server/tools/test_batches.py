@@ -8,6 +8,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from tests.shared.cli.terminal import Terminal
 from tests.shared.server.hosts import Host, hosted, part, rows, suite
 from tests.workshop import Json, config_in
 
@@ -99,6 +100,27 @@ async def test_a_comparison_names_versions_or_runs_and_not_both(host: Host) -> N
         ({"benchmarkId": "b", "versionA": "p", "versionB": "p"}, "name two versions"),
     ):
         assert why in await host.refused("compare_prompt_versions", **arguments)
+
+
+async def test_a_batch_says_how_many_of_its_cases_have_no_verdict(host: Host, tmp_path: Path) -> None:
+    cases = cast("list[Json]", [one for one in suite(2) if cast("Json", one)["type"] != "benchmark"])
+    for record in cases:
+        fields = cast("Json", record["fields"])
+        if record["type"] == "test-case":
+            fields["promptId"] = "p"
+        if record["id"] == "c1":
+            del fields["expectedOutputs"]
+    version = {
+        "id": "v1",
+        "type": "prompt-version",
+        "fields": {"content": "{{q}}", "versionNumber": 1, "promptId": "p"},
+    }
+    await host.call("save_records", records=[cast("JsonValue", version), *cast("list[JsonValue]", cases)])
+    batch = await host.call("run_test_case", promptId="p", waitSeconds=50)
+    assert batch["summary"] == "0 of 2 test cases of p passed; 1 has no verdict"
+    assert [one["passed"] for one in rows(batch, "executions")] == [False, None]
+    told = Terminal(tmp_path).run("batch-run-tests", "p")
+    assert told.out.startswith("p: 0 of 2 passed, 1 without a verdict")
 
 
 async def test_a_batch_of_a_prompt_names_what_passed_what_could_not_be_run_and_what_goes_on(host: Host) -> None:

@@ -29,6 +29,7 @@ from tests.shared.interop.log_parts import (
 from tests.shared.interop.makers import Json, inspect_archive, inspect_json, inspect_sample, written
 from tests.shared.interop.plugin_results import grader, run
 from tests.shared.interop.plugin_results import results as plugin_results
+from tests.shared.interop.report_shapes import pydantic_case, pydantic_report, strands_report
 from tests.shared.interop.session_shapes import SHAPES, claude_logs, plan
 
 SAMPLES = tuple(inspect_sample(n, 1, "It is Paris") for n in range(3))
@@ -134,6 +135,16 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "adk-evalset": ("a.evalset.json", _json({"eval_set_id": "geo", "eval_cases": [*map(_adk_case, range(3))]})),
     "pydantic-evals": ("d.json", _json({"name": "geo", "cases": [{"inputs": f"{n}?", "expected_output": "A"} for n in range(3)]})),
     "strands": ("e.json", _json({"cases": [{"input": f"{n}?", "expected_output": "A"} for n in range(3)], "evaluators": []})),
+    "pydantic-evals-report": (
+        "report.json",
+        _json(pydantic_report(
+            *(pydantic_case(f"{name} [1/1]", {"same": True, "near": 0.5, "tone": "kind"}, source=name) for name in "abc"),
+            pydantic_case("d", {}, error="down"),
+        )),
+    ),
+    "strands-report": (
+        "report.json", _json(strands_report({name: {"same": True, "near": 0.5} for name in "abc"}, ("same", "near"), trajectory=["look"])),
+    ),
     "otel-logs": ("logs.json", _json(claude_logs(plan(1))[0])),
     **{
         form: (file, _json(shape(plan(1)) if file.endswith("l") else shape(plan(1))[0]))

@@ -1,4 +1,4 @@
-"""A real MCP server over stdio, for tests that record it: notes, a counter, a failing tool. Each start adds a line to a file."""
+"""A real MCP server over stdio, for tests that record it: notes, a counter, tools that fail or end it. Each start adds a line to a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
     """The tools, with one more where the second argument says so."""
-    names = ["add_note", "count", "fail", "refuse", "slow", "token", *sys.argv[2:]]
+    names = ["add_note", "count", "fail", "refuse", "slow", "token", "die", *sys.argv[2:]]
     return types.ListToolsResult(
         tools=[types.Tool(name=name, description=f"Does {name}.", input_schema=TEXT) for name in names]
     )
@@ -39,6 +39,10 @@ async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types
             return said("late")
         case "token":
             return said(f"the token is {os.environ.get('NOTES_TOKEN', 'none')}")  # noqa: TID251  what it was started with
+        case "die":
+            sys.stderr.write("out of memory\n")
+            sys.stderr.flush()
+            os._exit(1)
         case "refuse":
             raise MCPError(-32000, "refused")
         case _:

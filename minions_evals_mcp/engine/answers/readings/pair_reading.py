@@ -7,8 +7,11 @@ test of the two runs decides where there was none, and wherever it shows the opp
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import Count, Timestamp, Value
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import Levels, LevelStart, read_levels
 from minions_evals_mcp.stats.comparison import ERROR, ComparisonVerdict
@@ -20,12 +23,10 @@ from minions_evals_mcp.store.queries.run_pairs import BothScores
 from minions_evals_mcp.store.rows import WHOLE
 
 Basis = Literal["comparison", "level", "test"]
-Asked = tuple[ComparisonVerdict, str, float | None]
-"""What a recorded comparison came to: its verdict, the missing outputs that leave it open, and its level."""
 OPPOSITE: dict[str, ComparisonVerdict] = {"regressed": "improved", "improved": "regressed"}
 CACHED = 2_000
 """Readings kept in memory: concluded runs never change, and a test of ten thousand cases takes a quarter of a second."""
-_cache: OrderedDict[tuple[str, str, str, str, int, bool, Asked | None], PairReading] = OrderedDict()
+_cache: OrderedDict[tuple[str, str, str, str, int, bool, str], PairReading] = OrderedDict()
 
 
 class PairReading(Value):
@@ -33,8 +34,10 @@ class PairReading(Value):
 
     `why` is also what leaves an inconclusive verdict open in spite of its figures: missing outputs, a comparison's level.
 
-    `basis`: a recorded "comparison", a change of "level", or the paired "test" of the two runs, whose figures `delta`, `interval`
-    and `pValue` are. Of a level, `levelRunId` is the run at which it began and `levelDelta` how far it moved.
+    `basis`: a recorded "comparison", whose own figures `delta`, `interval`, `level` and `pValue` are; a change of "level", or the
+    paired "test" of the two runs, whose figures they are in either case. `deltaOf` names what differs where it is not the score.
+    `better` and `worse` count the cases of the two runs. Of a level, `levelRunId` is the run at which it began and `levelDelta`
+    how far it moved.
     """
 
     before: str
@@ -45,6 +48,8 @@ class PairReading(Value):
     delta: float | None = None
     interval: tuple[float, float] | None = None
     p_value: float | None = None
+    level: Annotated[float, Field(exclude_if=lambda level: level == ERROR)] = ERROR
+    delta_of: Annotated[str, Field(exclude_if=lambda of: of == "score")] = "score"
     cases: Count = 0
     better: Count = 0
     worse: Count = 0
@@ -59,10 +64,18 @@ def read_pair(
     """The reading of two concluded runs, whichever is the newer; `by_checks`: the scores are those of the checks of both."""
     levels = _levels_of_both(db, before, after)
     newest = "" if levels is None else levels.starts[-1].run_id
-    asked = run_pairs.verdict_of(db, before, after)
-    key = (file_of(db), before, after, newest, 0 if levels is None else len(levels.place), by_checks, asked)
+    asked = run_pairs.comparison_of(db, before, after)
+    key = (
+        file_of(db),
+        before,
+        after,
+        newest,
+        0 if levels is None else len(levels.place),
+        by_checks,
+        asked.id if asked else "",
+    )
     if key not in _cache:
-        _cache[key] = _reading(db, before, after, levels, scores, asked)
+        _cache[key] = _reading(db, before, after, levels, scores, None if asked is None else asked.fields)
         if len(_cache) > CACHED:
             _cache.popitem(last=False)
     return _cache[key]
@@ -77,7 +90,7 @@ def run_before(db: Db, run_id: str) -> str | None:
 
 
 def _reading(
-    db: Db, before: str, after: str, levels: Levels | None, scores: BothScores | None, asked: Asked | None
+    db: Db, before: str, after: str, levels: Levels | None, scores: BothScores | None, asked: PromptComparison | None
 ) -> PairReading:
     from minions_evals_mcp.engine.answers.readings.real_change import difference  # noqa: PLC0415  pairs are compared for benchmark-runs alone
 
@@ -99,7 +112,7 @@ def _reading(
         worse=found.worse,
     )
     if asked is not None:
-        return tested.model_copy(update={"verdict": asked[0], "basis": "comparison", "why": _why(tested, asked)})
+        return _as_compared(tested, asked)
     step = None if levels is None else _step(levels, before, after)
     if why or step is None or step[0] == OPPOSITE.get(found.verdict):
         return tested
@@ -111,12 +124,28 @@ def _reading(
     )  # fmt: skip
 
 
-def _why(tested: PairReading, asked: Asked) -> str:
-    """What leaves a comparison open that the test of its two runs alone might decide."""
-    verdict, missing, level = asked
-    if verdict != "inconclusive" or missing or level is None or tested.p_value is None:
-        return missing
-    return f"the comparison was decided at p <= {level:.3g}" if level < tested.p_value <= ERROR else ""
+def _as_compared(tested: PairReading, asked: PromptComparison) -> PairReading:
+    """The recorded verdict with the figures that it rests on; of a sequential one that has none, those of the test."""
+    reading = tested.model_copy(
+        update={"verdict": asked.verdict, "basis": "comparison", "why": _why(tested.p_value, asked)}
+    )
+    decided = asked.decided_on
+    if decided.interval is None or (asked.decided_delta is None and decided.of == "score"):
+        return reading
+    return reading.model_copy(
+        update={
+            "delta": decided.delta, "interval": decided.interval, "p_value": asked.p_value, "delta_of": decided.of,
+            "level": asked.level or ERROR, "why": _why(asked.p_value, asked),
+        }
+    )  # fmt: skip
+
+
+def _why(p_value: float | None, asked: PromptComparison) -> str:
+    """What leaves a comparison open that a test at .05 might decide."""
+    level = asked.level
+    if asked.verdict != "inconclusive" or asked.missing_outputs or level is None or p_value is None:
+        return asked.missing_outputs
+    return f"the comparison was decided at p <= {level:.3g}" if level < p_value <= ERROR else ""
 
 
 def _levels_of_both(db: Db, before: str, after: str) -> Levels | None:

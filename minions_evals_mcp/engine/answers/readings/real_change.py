@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from minions_evals_mcp.domain.results import Evidence
-from minions_evals_mcp.engine.conclude.comparison import Pairing, pairing
-from minions_evals_mcp.engine.conclude.decision import MARGIN, left_open, pairs_with_missing
+from minions_evals_mcp.engine.conclude.comparison import pairing
+from minions_evals_mcp.engine.conclude.decision import MARGIN, left_open
+from minions_evals_mcp.engine.conclude.missing_outputs import with_missing
 from minions_evals_mcp.errors import BadInputError, ConflictError
-from minions_evals_mcp.stats.comparison import ERROR, CasePair, Difference, compare
+from minions_evals_mcp.stats.comparison import ERROR, Difference, compare
 from minions_evals_mcp.store.connection import Db, file_of
-from minions_evals_mcp.store.queries.run_pairs import BothScores, CaseScores
-from minions_evals_mcp.store.queries.shared_cases import unjudged_outputs
+from minions_evals_mcp.store.queries.run_pairs import BothScores
 
 KEPT = 2_000
 """So many answers are kept in memory: concluded runs never change, and ten thousand cases take a quarter of a second."""
@@ -36,31 +35,8 @@ def difference(
     found = compare(pairs, margin=MARGIN, level=level)
     if found.verdict not in {"improved", "equivalent"}:
         return found, ""
-    why = left_open(found.verdict, pairs, _with_missing(db, (before, after), paired, pairs), level=level)
+    why = left_open(found.verdict, pairs, with_missing(db, (before, after), (paired.a, paired.b), pairs), level=level)
     return (replace(found, verdict="inconclusive") if why else found), why
-
-
-def _with_missing(db: Db, runs: tuple[str, str], paired: Pairing, pairs: Sequence[CasePair]) -> list[CasePair] | None:
-    """The pairs with a failure for each output that one run has and the other was to judge and did not; None without any.
-
-    Cases that only one of two runs was asked for are not missing: suites grow and shrink between them.
-    """
-    missing_a, missing_b = (unjudged_outputs(db, run) for run in runs)
-    if not missing_a and not missing_b:
-        return None
-    return pairs_with_missing(pairs, _asked(paired.a, paired.b, missing_b), _asked(paired.b, paired.a, missing_a))
-
-
-def _asked(
-    own: Mapping[str, CaseScores], other: Mapping[str, CaseScores], missing: Mapping[str, int]
-) -> dict[str, CaseScores]:
-    """The cases that the other run was asked for, too, each with as many trials as there."""
-    asked = {ident: (len(other[ident].passed) if ident in other else 0) + missing.get(ident, 0) for ident in own}
-    return {
-        ident: replace(scores, fractions=scores.fractions[: asked[ident]], passed=scores.passed[: asked[ident]])
-        for ident, scores in own.items()
-        if asked[ident]
-    }
 
 
 def real_change(db: Db, before: str, after: str, *, tests: int = 1) -> Evidence | None:

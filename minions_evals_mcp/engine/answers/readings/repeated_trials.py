@@ -32,7 +32,7 @@ class Reliability(Value):
         shares = ", ".join(f"pass^{k} {100 * self.all_pass[k - 1]:.1f} %" for k in named)
         low, high = self.interval
         return (
-            f"reliability over {self.cases} cases: {shares} (all of k trials pass; 95 % for k = {last}:"
+            f"reliability over {self.cases} {'case' if self.cases == 1 else 'cases'}: {shares} (all of k trials pass; 95 % for k = {last}:"
             f" {100 * low:.1f}–{100 * high:.1f} %). pass@{last} {100 * self.any_passes[-1]:.1f} % (at least one passes)"
         )
 

@@ -1,0 +1,117 @@
+"""Reports of evaluation libraries: a recorded verdict is the verdict, and an error of an evaluator or a task is none."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from minions_evals_mcp.cli.keep.log_imports import explained
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.scoring.assertions.table import check
+from minions_evals_mcp.scoring.checks import Checked, Subject
+from tests.shared.interop.makers import Json, extra, foreign, kept, samples, written
+from tests.shared.interop.report_shapes import Said, pydantic_case, pydantic_report, strands_report
+
+SAYINGS: tuple[bool | str, ...] = (True, False, "!scorer down")
+
+
+PLAN: dict[str, Said] = {
+    f"c{number}": dict(zip(("same", "brief"), said, strict=True))
+    for number, said in enumerate(itertools.product(SAYINGS, repeat=2))
+}
+
+
+def _pydantic() -> Json:
+    return pydantic_report(
+        *(pydantic_case(name, {**said, "near": 0.1, "tone": "fail"}) for name, said in PLAN.items()),
+        pydantic_case("broke", {}, error="task down"),
+    )
+
+
+def _strands() -> Json:
+    return strands_report({**PLAN, "broke": "task down"}, ("same", "brief"))
+
+
+def _scorer(value: JsonValue) -> str:
+    return str(obj(value)["scorer"])
+
+
+def _scorers(case: Record[TestCase]) -> list[str]:
+    return [_scorer(one.value) for one in case.fields.assertions]
+
+
+MADE = {"pydantic-evals-report": _pydantic, "strands-report": _strands}
+
+
+@pytest.mark.parametrize("form", MADE)
+def test_a_check_of_an_imported_report_has_its_recorded_verdict_and_no_other(tmp_path: Path, form: str) -> None:
+    path = written(tmp_path / "nightly.json", MADE[form]())
+    assert explained(path, None)["format"] == form
+    cases, runs = kept(path)
+    scores = {extra(run)["log"]["case"]: foreign(run) for run in runs}
+    for case in (case for case in cases if case.fields.name in PLAN):
+        subject = Subject("It is Paris", recorded_scores=tuple(scores[case.id]))
+        results = {_scorer(one.value): check(one, subject) for one in case.fields.assertions}
+        assert {name: found.passed if isinstance(found, Checked) else None for name, found in results.items()} == {
+            name: value if isinstance(value, bool) else None for name, value in PLAN[case.fields.name].items()
+        }
+
+
+@pytest.mark.parametrize("form", MADE)
+def test_the_error_of_a_task_is_an_error_and_the_error_of_an_evaluator_no_score(tmp_path: Path, form: str) -> None:
+    cases, runs = kept(written(tmp_path / "r.json", MADE[form]()), form)
+    assert len(cases) == len(runs) == len(PLAN) + 1
+    failed = [run for run in runs if run.fields.status == "failed"]
+    assert [run.fields.error_message for run in failed] == ["task down"]
+    assert foreign(failed[0]) == []
+    errors = [one for run in runs for one in foreign(run) if one.get("error")]
+    assert {one["error"] for one in errors} == {"scorer down"}
+    assert len(errors) == sum(isinstance(value, str) for said in PLAN.values() for value in said.values())
+    assert all(one.get("passed") is None and one["value"] is None for one in errors)
+
+
+def test_scores_and_labels_of_pydantic_evals_decide_nothing(tmp_path: Path) -> None:
+    report = pydantic_report(pydantic_case("a", {"near": 1.0, "tone": "pass", "same": True}))
+    cases, runs = kept(written(tmp_path / "r.json", report))
+    assert _scorers(cases[0]) == ["same"]
+    assert {one["name"]: one.get("isGrade") for one in foreign(runs[0])} == {"same": None, "near": True, "tone": True}
+    assert (runs[0].fields.outputs, extra(runs[0])["log"]["inputTokens"]) == ({"output": "It is Paris"}, 7)
+
+
+def test_repetitions_of_a_case_are_its_epochs(tmp_path: Path) -> None:
+    rows = [pydantic_case(f"{name} [{n}/3]", {"same": n != 2}, source=name) for name in "ab" for n in (1, 2, 3)]
+    found = samples(written(tmp_path / "r.json", pydantic_report(*rows)))
+    assert [(one.id, one.epoch) for one in found] == [(name, n) for name in "ab" for n in (1, 2, 3)]
+
+
+def test_a_failing_evaluator_that_only_grades_leaves_the_verdict_alone(tmp_path: Path) -> None:
+    rows = (pydantic_case("a", {"same": True, "near": 0.5}), pydantic_case("b", {"same": True, "near": "!down"}))
+    cases, _ = kept(written(tmp_path / "r.json", pydantic_report(*rows)))
+    assert [
+        [obj["scorer"] for check in case.fields.assertions if isinstance(obj := check.value, dict)] for case in cases
+    ] == [["same"]] * 2
+
+
+def test_an_evaluator_of_strands_with_nothing_to_judge_has_no_say(tmp_path: Path) -> None:
+    report = strands_report({"a": {"same": True, "tool": "n/a"}, "b": {"same": False, "tool": True}}, ("same", "tool"))
+    cases, _ = kept(written(tmp_path / "r.json", report))
+    assert [_scorers(case) for case in cases] == [
+        ["same"], ["same", "tool"],
+    ]  # fmt: skip
+
+
+def test_tool_calls_of_a_strands_session_are_read(tmp_path: Path) -> None:
+    call = {"name": "look", "arguments": {"q": "é"}, "tool_call_id": "1"}
+    spans = [
+        {"span_type": "execute_tool", "tool_call": call, "tool_result": {"content": "42", "error": None}},
+        {"user_prompt": "q"},
+    ]
+    session = {"session_id": "s", "traces": [{"trace_id": "t", "spans": spans}]}
+    _, runs = kept(written(tmp_path / "r.json", strands_report({"a": {"same": True}}, ("same",), trajectory=session)))
+    log = runs[0].fields.tool_calls_log or []
+    assert [(step.tool, step.arguments, step.result) for step in log] == [("look", {"q": "é"}, "42")]
