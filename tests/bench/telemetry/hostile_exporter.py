@@ -1,6 +1,6 @@
 """An honest exporter beside hostile ones, over gRPC: its calls a second and its waits, and the agent's memory. Figures, no verdict.
 
-python -m tests.bench.hostile_exporter [--seconds 10] [--attackers 8] [--only ATTACK]
+python -m tests.bench.telemetry.hostile_exporter [--seconds 10] [--attackers 8] [--only ATTACK]
 
 Each attack runs against an agent of its own with 256 descriptors, on this machine only.
 """
@@ -211,7 +211,7 @@ def agent() -> Generator[tuple[str, int]]:
             "--otlp-grpc",
             "127.0.0.1:0",
         )
-        env = {"PATH": os.defpath, "HOME": folder, "PYTHONPATH": str(Path(__file__).parents[2])}
+        env = {"PATH": os.defpath, "HOME": folder, "PYTHONPATH": str(Path(__file__).parents[3])}
         with subprocess.Popen(command, stderr=subprocess.PIPE, env=env) as process:
             assert process.stderr is not None
             told: dict[str, str] = {}

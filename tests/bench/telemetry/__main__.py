@@ -1,6 +1,6 @@
 """Agent-runs of the real instrumentation packages, in four modes of capture, over gRPC, HTTP with protobuf and HTTP with JSON.
 
-python -m tests.bench.telemetry_packages PYTHON [--only PACKAGE] [--gzip]
+python -m tests.bench.telemetry PYTHON [--only PACKAGE] [--gzip]
 
 PYTHON is one of an environment with opentelemetry-instrumentation-openai-v2, opentelemetry-instrumentation-openai and -anthropic,
 openinference-instrumentation-openai and -anthropic, opentelemetry-exporter-otlp-proto-grpc, -proto-http and -json-http, openai, anthropic,
@@ -30,7 +30,7 @@ from agent.sources.otlp_traces import TraceIntake
 from minions_evals_mcp.interop.logs.otlp_endpoint import OtlpServer, otlp_places
 from minions_evals_mcp.interop.logs.otlp_grpc import grpc_listening
 from minions_evals_mcp.operations.engine import Engine
-from tests.bench.telemetry_packages.model import model_server
+from tests.bench.telemetry.model import model_server
 from tests.workshop import config_in, opened
 
 if TYPE_CHECKING:
