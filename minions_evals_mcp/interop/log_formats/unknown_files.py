@@ -37,6 +37,7 @@ KEYS: dict[str, str] = {
     "pydantic-evals": "cases evaluators inputs expected_output metadata report_evaluators",
     "strands": "cases evaluators input expected_output expected_trajectory session_id",
     "pydantic-evals-report": "cases failures analyses inputs output assertions labels scores metrics task_duration evaluator_failures",
+    "harbor": "task_name trial_name agent_info agent_result verifier_result exception_info n_total_trials stats trial_results",
     "strands-report": "overall_score scores cases test_passes reasons detailed_results diagnoses recommendations actual_output",
     "claude-code": "type sessionId uuid parentUuid isSidechain message timestamp",
     "codex": "type timestamp ordinal payload thread_id",
