@@ -134,12 +134,23 @@ def _produced(trial: Json, scores: tuple[ForeignScore, ...]) -> Produced:
         error=error,
         extra=without(
             {
+                **_unread(trial),
                 "trial": trial.get("id"),
                 "rest": kept or None,
                 "exception": raised,
                 "rewards": _given(scores) if error else None,
             }
         ),
+    )
+
+
+def _unread(trial: Json) -> Json:
+    """What the agent's and the verifier's part say besides what is read."""
+    info = obj(trial.get("agent_info"))
+    model = without(obj(info.get("model_info")), "provider", "name")
+    agent = without({**without(info, "name", "version", "model_info"), "model_info": model or None})
+    return without(
+        {"agentInfo": agent or None, "verifier": without(obj(trial.get("verifier_result")), "rewards") or None}
     )
 
 
