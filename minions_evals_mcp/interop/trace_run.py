@@ -71,6 +71,9 @@ def agent_run(root: Span, steps: list[Span], kind: Kind, *, is_over: bool = True
     return {"id": f"{trace_prefix(root.trace_id)}{_id(root.id)}", "type": "agent-run", **tags, "fields": finite(run)}
 
 
+RESPONSE = "gen_ai.response.id"
+
+
 def _counted_once(root: Span, steps: Sequence[Span], models: Sequence[Span]) -> list[Span]:
     """One span for each call of a model: a framework, a client and its instrumentation may each tell of one, nested or beside."""
     parents = {span.id: span.parent_id for span in (root, *steps)}
@@ -84,8 +87,25 @@ def _counted_once(root: Span, steps: Sequence[Span], models: Sequence[Span]) -> 
         return above in known
 
     outer = [span for span in models if not is_inner(span)]
-    first = {span.text("gen_ai.response.id") or span.id: span for span in reversed(outer)}.values()
-    return sorted(first, key=lambda span: (span.end, span.start))
+    first = {span.text(RESPONSE) or span.id: span for span in reversed(outer)}.values()
+    return sorted(_without_wrapped([*first]), key=lambda span: (span.end, span.start))
+
+
+def _without_wrapped(spans: list[Span]) -> list[Span]:
+    """Without those that lie within the time of one beside them, which names no response and tells of the same call."""
+    named = [span for span in spans if span.text(RESPONSE)]
+    wrapped: set[str] = set()
+    for span in spans:
+        twins = (one for one in named if not span.text(RESPONSE) and one.id not in wrapped and _wraps(span, one))
+        wrapped |= {one.id for one in (next(twins, None),) if one is not None}  # each stands for one call
+    return [span for span in spans if span.id not in wrapped]
+
+
+def _wraps(outer: Span, inner: Span) -> bool:
+    """Whether the one began before the other and ended after it, under the same parent and with the same tokens."""
+    used = [[span.number(*names) for names in _TOKENS] for span in (outer, inner)]
+    is_around = outer.start <= inner.start and inner.end <= outer.end and outer.parent_id == inner.parent_id
+    return is_around and used[0] == used[1] and any(used[0])
 
 
 def _models(spans: Sequence[Span]) -> Json | None:
