@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from agent.actions.table import ACTIONS, UNBOUND
 from agent.instructions.instruction import SKILL_DUE, follow_skill, start_skill
 from agent.message_work import Action
-from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain import vetted
 from minions_evals_mcp.engine import outbox
 from minions_evals_mcp.engine.compare import compare_prompt_versions
@@ -18,11 +16,9 @@ from minions_evals_mcp.engine.conclude import benchmark_run, comparison, detect_
 from minions_evals_mcp.engine.failures import classify_failure
 from minions_evals_mcp.engine.judge import compose, yardstick
 from minions_evals_mcp.engine.run import conclusion, run_benchmark, units
-from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.messages.payloads import KINDS, OWN
 from minions_evals_mcp.scoring import rubric
 from minions_evals_mcp.scoring.classification.classify import classify
-from minions_evals_mcp.skills import OwnSkill, Skills
+from minions_evals_mcp.skills import Skills
 from minions_evals_mcp.stats import regression
 from minions_evals_mcp.stats.series import trend
 from minions_evals_mcp.store import rows, runs
@@ -72,10 +68,6 @@ STEPS: dict[str, dict[str, Callable[..., object]]] = {
 """By skill and step id, in the order of the steps: the function that does it."""
 
 
-STARTS_A_SKILL = tuple(name for name in (*KINDS, *OWN) if name not in {"instruction", SKILL_DUE})
-"""The messages and events that a skill of one's own may be started by."""
-
-
 @dataclass(frozen=True, slots=True)
 class Doing:
     """An action, and the skill that asks for it."""
@@ -84,49 +76,20 @@ class Doing:
     action: Action
 
 
-def bind(skills: Skills, folder: Path) -> dict[str, tuple[Doing, ...]]:
-    """Returns what is done on which trigger, as the files say.
-
-    Raises `BadInputError` with file and line for a step that nothing does, one that is missing, or a trigger that starts nothing.
-    """
+def bind(skills: Skills) -> dict[str, tuple[Doing, ...]]:
+    """Returns what is done on which trigger, as the files say; what they may say was vetted as they were loaded."""
     bound: dict[str, tuple[Doing, ...]] = {name: (Doing("every skill", action),) for name, action in UNBOUND.items()}
     for skill in (
         skills.run_test_case, skills.run_benchmark, skills.detect_trend, skills.compare_prompt_versions,
         skills.classify_failure,
     ):  # fmt: skip
-        path = folder / skill.name / "SKILL.md"
         for name in skill.triggers:
-            action = ACTIONS[skill.name].get(name)
-            if action is None:
-                raise _unbound_trigger(skill.name, path, name)
-            bound[name] = (*bound.get(name, ()), Doing(skill.name, action))
+            bound[name] = (*bound.get(name, ()), Doing(skill.name, ACTIONS[skill.name][name]))
     if skills.own:
         bound[SKILL_DUE] = (
             Doing("skills of your own", partial(follow_skill, {skill.name: skill for skill in skills.own})),
         )
     for own in skills.own:
         for name in own.triggers:
-            if name not in STARTS_A_SKILL:
-                raise _unknown_trigger(own, name)
             bound[name] = (*bound.get(name, ()), Doing(own.name, partial(start_skill, own)))
     return bound
-
-
-def _unknown_trigger(own: OwnSkill, name: str) -> BadInputError:
-    return BadInputError(
-        f"{own.path}:{line_of_triggers(own.path)}: unknown trigger {name!r}.",
-        remedy=f"Known triggers: {', '.join(STARTS_A_SKILL)}.",
-    )
-
-
-def line_of_triggers(path: Path) -> int:
-    """The line at which the file says what starts the skill."""
-    lines = bounded_files.read_text(path).splitlines()
-    return next((number for number, text in enumerate(lines, 1) if text.strip().startswith("triggers:")), 1)
-
-
-def _unbound_trigger(skill: str, path: Path, name: str) -> BadInputError:
-    return BadInputError(
-        f"{path}:{line_of_triggers(path)}: the trigger {name!r} starts nothing in this skill.",
-        remedy=f"Known triggers: {', '.join(ACTIONS[skill])}.",
-    )

@@ -49,7 +49,7 @@ async def work(working: Working, *, until_quiet: bool) -> None:
             project=working.project,
         ) as engine,
     ):
-        doings = bind(engine.skills, engine.config.skills)
+        doings = bind(engine.skills)
         async with held_lease(engine) as holder, anyio.create_task_group() as tasks:
             await note_setup(engine, skills=_skills(engine.skills), integrations=working.integrations_listed())
             agent = Agent(engine, doings, holder, rhythm, neighbours.route, working.live_target())

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from inspect import Parameter, Signature
 from typing import Annotated, Any, Self, TypeVar, get_args
 
 from pydantic import (
@@ -21,6 +22,7 @@ from pydantic import (
     StringConstraints,
 )
 from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
 
 Json = dict[str, JsonValue]
 
@@ -177,6 +179,21 @@ Timestamp = Annotated[AwareDatetime, AfterValidator(utc), PlainSerializer(iso, r
 V = TypeVar("V", bound=BaseModel)
 
 
+class _OwnSignature:
+    """The signature of a value's type in Python's names: known before the type is built, which is put off."""
+
+    def __get__(self, made: BaseModel | None, kind: type[BaseModel]) -> Signature:
+        if made is not None:
+            raise AttributeError("__signature__")
+        fields = sorted(kind.model_fields.items(), key=lambda named: not named[1].is_required())
+        return Signature([_parameter(name, field) for name, field in fields])
+
+
+def _parameter(name: str, field: FieldInfo) -> Parameter:
+    default = Parameter.empty if field.is_required() else field.get_default(call_default_factory=True)
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=field.annotation, default=default)
+
+
 class Value(BaseModel):
     """A frozen value that refuses unknown keys, NaN and infinities."""
 
@@ -191,6 +208,14 @@ class Value(BaseModel):
         allow_inf_nan=False,
         defer_build=True,  # a process uses few of the types: each is built at its first use
     )
+
+    __signature__ = _OwnSignature()  # pyright: ignore[reportAssignmentType]  read as a signature
+
+    @classmethod
+    def __pydantic_on_complete__(cls) -> None:
+        """Leaves the type's signature in Python's names; pydantic's is in those on the wire."""
+        if "__signature__" in vars(cls) and cls is not Value:
+            del cls.__signature__
 
     @classmethod
     def trusted(cls, **fields: Any) -> Self:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, EvalFailure, TestRun
-from minions_evals_mcp.scoring.failure_causes import CauseGroup, cause_sentence
 from minions_evals_mcp.scoring.verdicts.history import score_fraction
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries import failure_causes
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.scoring.failure_causes import CauseGroup
 
 MOST_TRIALS = 100
 """The most test-runs and unscored units that one verdict lists."""
@@ -33,6 +35,8 @@ def run_verdict(db: Db, job: Job) -> Json:
     if run is None:
         return wire
     fields = run.fields
+    from minions_evals_mcp.store.queries import failure_causes  # noqa: PLC0415  only where a message is answered
+
     causes = failure_causes.causes_of_test_runs(db, runs.failed_ids(db, job.id))
     told = [_cause(group, causes.cases) for group in causes.groups[:NAMED_CAUSES]]
     figures: Json = {
@@ -47,6 +51,8 @@ def run_verdict(db: Db, job: Job) -> Json:
 
 def _cause(group: CauseGroup, total: int) -> Json:
     """A cause of failures, with the first of its cases."""
+    from minions_evals_mcp.scoring.failure_causes import cause_sentence  # noqa: PLC0415  as above
+
     return {
         "summary": cause_sentence(group, group.cases, total, older=None, since="", came_back=0),
         "failureType": group.failure_type, "cases": group.cases, "suggestion": group.suggestion,

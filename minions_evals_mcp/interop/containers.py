@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import legible
 from minions_evals_mcp.frozen_types import frozen_type
 
@@ -43,6 +44,11 @@ LM_EVAL = Container(
     "Import the samples_….jsonl files beside it, which lm-eval writes when it logs samples.",
 )
 
+TAU2_FOLDER = Container(
+    "the head of a tau2-bench run, whose simulations are files in the folder simulations/",
+    "`tau2 convert-results results.json --to json` writes them into one file. Import that file.",
+)
+
 
 def container(path: Path) -> Container | None:
     """What the file is, if it is one of these; None for any other file."""
@@ -54,5 +60,8 @@ def container(path: Path) -> Container | None:
 
 
 def aggregate(document: Mapping[str, JsonValue]) -> Container | None:
-    """The tool whose aggregate the document is; None for any other one."""
-    return LM_EVAL if {"results", "configs", "n-shot"} <= document.keys() else None
+    """The tool of whose results the document holds only the head, or an aggregate; None for any other one."""
+    if {"results", "configs", "n-shot"} <= document.keys():
+        return LM_EVAL
+    is_head = {"tasks", "info"} <= document.keys() and "simulations" not in document
+    return TAU2_FOLDER if is_head and "environment_info" in obj(document["info"]) else None

@@ -22,6 +22,9 @@ VERSION = "minions.prompt_version_ref"
 CONVERSATION = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "thread.id")
 """Attributes that name the conversation which several runs belong to."""
 _AGENTS = frozenset(("assistant", "tool"))
+_ANSWERING = frozenset(("assistant", "model", "ai"))
+_SPEAKERS = _ANSWERING | {"user", "system"}
+_RESULTS = frozenset(("tool_result", "tool_call_response", "function_call_output"))
 _TOKENS = (
     ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
     ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
@@ -68,6 +71,9 @@ def agent_run(root: Span, steps: list[Span], kind: Kind, *, is_over: bool = True
     return {"id": f"{trace_prefix(root.trace_id)}{_id(root.id)}", "type": "agent-run", **tags, "fields": finite(run)}
 
 
+RESPONSE = "gen_ai.response.id"
+
+
 def _counted_once(root: Span, steps: Sequence[Span], models: Sequence[Span]) -> list[Span]:
     """One span for each call of a model: a framework, a client and its instrumentation may each tell of one, nested or beside."""
     parents = {span.id: span.parent_id for span in (root, *steps)}
@@ -81,8 +87,25 @@ def _counted_once(root: Span, steps: Sequence[Span], models: Sequence[Span]) -> 
         return above in known
 
     outer = [span for span in models if not is_inner(span)]
-    first = {span.text("gen_ai.response.id") or span.id: span for span in reversed(outer)}.values()
-    return sorted(first, key=lambda span: (span.end, span.start))
+    first = {span.text(RESPONSE) or span.id: span for span in reversed(outer)}.values()
+    return sorted(_without_wrapped([*first]), key=lambda span: (span.end, span.start))
+
+
+def _without_wrapped(spans: list[Span]) -> list[Span]:
+    """Without those that lie within the time of one beside them, which names no response and tells of the same call."""
+    named = [span for span in spans if span.text(RESPONSE)]
+    wrapped: set[str] = set()
+    for span in spans:
+        twins = (one for one in named if not span.text(RESPONSE) and one.id not in wrapped and _wraps(span, one))
+        wrapped |= {one.id for one in (next(twins, None),) if one is not None}  # each stands for one call
+    return [span for span in spans if span.id not in wrapped]
+
+
+def _wraps(outer: Span, inner: Span) -> bool:
+    """Whether the one began before the other and ended after it, under the same parent and with the same tokens."""
+    used = [[span.number(*names) for names in _TOKENS] for span in (outer, inner)]
+    is_around = outer.start <= inner.start and inner.end <= outer.end and outer.parent_id == inner.parent_id
+    return is_around and used[0] == used[1] and any(used[0])
 
 
 def _models(spans: Sequence[Span]) -> Json | None:
@@ -121,13 +144,36 @@ def _moment(nanos: int) -> str | None:
 
 
 def _inputs(spans: list[Span]) -> Json:
-    """Returns what the agent was given: an object as it is, else the first thing that its user said."""
+    """What the agent was given: an object as it is, the conversation up to the question, else the first thing that its user said."""
     input_given = next((messages for span in spans if (messages := messages_in(span)) is not None), None)
     if isinstance(input_given, list):
         if all(obj(message).get("role") in _AGENTS for message in input_given):
             return {}  # who asked was left out
+        if talk := _conversation(input_given):
+            return {"messages": [*talk]}
         return {"input": next((text for role, text in _spoken(input_given) if role == "user"), last_text(input_given))}
     return input_given if isinstance(input_given, dict) else {} if input_given is None else {"input": input_given}
+
+
+def _conversation(messages: list[JsonValue]) -> list[Json]:
+    """The words of a conversation that the agent was given, up to the last of its user's; none where no answer stands before them."""
+    talk: list[Json] = []
+    for message in messages:
+        words = [text for _, text in _spoken([_without_results(obj(message))])]
+        role = str(obj(message).get("role"))
+        if words and role in _SPEAKERS:
+            talk.append({"role": "assistant" if role in _ANSWERING else role, "content": words[0]})
+    last = max((place for place, said in enumerate(talk) if said["role"] == "user"), default=-1)
+    return talk[: last + 1] if any(said["role"] == "assistant" for said in talk[: max(last, 0)]) else []
+
+
+def _without_results(message: Json) -> Json:
+    """The message without results of tools, which some models are given in the name of their user."""
+    name = "parts" if "parts" in message else "content"
+    parts = message.get(name)
+    if not isinstance(parts, list):
+        return message
+    return {**message, name: [part for part in parts if obj(part).get("type") not in _RESULTS]}
 
 
 def _outputs(root: Span, models: list[Span]) -> Json:

@@ -94,7 +94,7 @@ async def _rejudging(engine: Engine, request: Request, run_id: str) -> RunReques
 
 async def run(
     engine: Engine,
-    request: Request,
+    request: Request | RunRequest,
     *,
     default_target: str | None = None,
     progress: Progress | None = None,
@@ -102,12 +102,13 @@ async def run(
 ) -> Answer:
     """The run's job at its end; what was judged before under the same key is not paid for again.
 
-    `place` is where the units are carried out: in this process, else on a cluster.
+    `place` is where the units are carried out: in this process, else on a cluster. The engine's own request is taken as it is.
     """
     from minions_evals_mcp.engine.run.pipeline import here  # noqa: PLC0415  as above
     from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent  # noqa: PLC0415  as above
 
-    asked = await run_request(engine, request, default_target=default_target)
+    is_ready = isinstance(request, RunRequest)
+    asked = request if is_ready else await run_request(engine, request, default_target=default_target)
     return await run_benchmark(engine, asked, progress=progress or silent, place=place or here)
 
 

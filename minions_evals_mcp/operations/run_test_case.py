@@ -63,13 +63,18 @@ def run_request(request: Request, *, default_target: str | None = None) -> RunRe
 
 
 async def run(
-    engine: Engine, request: Request, *, default_target: str | None = None, progress: Progress | None = None
+    engine: Engine,
+    request: Request | RunRequest,
+    *,
+    default_target: str | None = None,
+    progress: Progress | None = None,
 ) -> Answer:
-    """The job at its end, of a request that names one test case."""
+    """The job at its end, of a request that names one test case. The engine's own request is taken as it is."""
     from minions_evals_mcp.engine.run.run_benchmark import silent  # noqa: PLC0415  the engine, at the first call
     from minions_evals_mcp.engine.run.run_test_case import run_test_case  # noqa: PLC0415  as above
 
-    asked = run_request(request, default_target=default_target)
+    is_ready = isinstance(request, RunRequest)
+    asked = request if is_ready else run_request(request, default_target=default_target)
     return await run_test_case(engine, asked, progress=progress or silent)
 
 

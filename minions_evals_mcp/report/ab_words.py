@@ -130,7 +130,7 @@ def how_sure(result: AbTestResult) -> str:
     if result.iterations == 1:
         return ""
     first = result.branches[0]
-    ties = f", {result.ties} by a tie" if result.ties else ""
+    ties = f", {result.ties} tied" if result.ties else ""
     evidence_words = "" if result.evidence is None else f": {EVIDENCE[result.evidence]}"
     return f"first in {first.wins} of {result.completed_iterations} iterations{ties}{evidence_words}{p_value}"
 

@@ -45,6 +45,22 @@ STEPS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """The steps that the engine takes, by skill, in their order: a file that says others is refused."""
+TRIGGERS: dict[str, tuple[str, ...]] = {
+    "run-test-case": ("run-test-case", "agent-run-completed", "approval-decided"),
+    "run-benchmark": ("run-benchmark", "schedule"),
+    "detect-trend": ("benchmark-run-recorded", "detect-trend"),
+    "compare-prompt-versions": ("compare-prompts", "approve-prompt-version"),
+    "classify-failure": ("test-run-recorded", "classify-failure"),
+}
+"""What may start each shipped skill: the agent has an action for it."""
+STARTS_A_SKILL = (
+    "run-test-case", "run-benchmark", "compare-prompts", "classify-failure", "detect-trend", "agent-run-completed",
+    "approve-prompt-version", "approval-decided", "get-test-cases", "get-test-case", "get-test-case-executions",
+    "get-test-case-stats", "get-test-branches", "get-branch-executions", "create-test-case", "update-test-case",
+    "delete-test-case", "batch-run-tests", "update-expected-output", "create-test-branch", "update-test-branch",
+    "delete-test-branch", "run-ab-test", "test-run-recorded", "benchmark-run-recorded", "schedule",
+)  # fmt: skip
+"""The messages and events that a skill of one's own may be started by."""
 STEP = re.compile(r"^\d+[.)] +(?:`([a-z][a-z0-9-]*)` +)?(.*)$")
 RULE = re.compile(r"^- `(HR\d)` (.*)$")
 
@@ -79,6 +95,12 @@ def _read(path: Path) -> str:
 def _skill(folder: Path, name: str, kind: type[P]) -> Skill[P]:
     path = folder / name / "SKILL.md"
     front, parameters, body, first_line = _parts(path, name, kind)
+    for trigger in front.triggers:
+        if trigger not in TRIGGERS[name]:
+            raise BadInputError(
+                f"{path}:{_line_of_triggers(path)}: the trigger {trigger!r} starts nothing in this skill.",
+                remedy=f"Known triggers: {', '.join(TRIGGERS[name])}.",
+            )
     steps = _steps(path, body, first_line)
     _vet_steps(path, STEPS[name], steps)
     _vet_sentences(path, name, steps, parameters)
@@ -88,10 +110,22 @@ def _skill(folder: Path, name: str, kind: type[P]) -> Skill[P]:
 def _own_skill(path: Path) -> OwnSkill:
     """A skill that stands beside ours; raises `BadInputError` naming file and line of what does not parse."""
     front, limits, body, first_line = _parts(path, path.parent.name, SkillLimits)
+    for trigger in front.triggers:
+        if trigger not in STARTS_A_SKILL:
+            raise BadInputError(
+                f"{path}:{_line_of_triggers(path)}: unknown trigger {trigger!r}.",
+                remedy=f"Known triggers: {', '.join(STARTS_A_SKILL)}.",
+            )
     instructions = "\n".join(body).strip()
     if not instructions:
         raise BadInputError(f"{path}:{first_line}: the skill has no instructions.", remedy="Say in words what to do.")
     return OwnSkill(front.name, front.description, front.triggers, limits, instructions, path)
+
+
+def _line_of_triggers(path: Path) -> int:
+    """The line at which the file says what starts the skill."""
+    lines = _read(path).splitlines()
+    return next((number for number, text in enumerate(lines, 1) if text.strip().startswith("triggers:")), 1)
 
 
 def _parts(path: Path, name: str, kind: type[P]) -> tuple[FrontMatter, P, list[str], int]:

@@ -13,7 +13,8 @@ from starlette.responses import HTMLResponse, Response
 from minions_evals_mcp.engine.answers.pages.change_page import read_change_page
 from minions_evals_mcp.engine.answers.pages.matrix_page import MatrixColumn, MatrixFilter, MatrixPage, read_matrix_page
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.operations.views.run_card import RunCard, run_card, setting_of
 from minions_evals_mcp.report.charts.scatter import Priced, scatter
 from minions_evals_mcp.store.queries.pages.matrix_cells import Only
 from minions_evals_mcp.view.parameters import engine_of, named, page_number, required
@@ -33,7 +34,19 @@ async def comparison(request: Request) -> Response:
 
 
 async def _comparison(engine: Engine, *, ident: str, before: str, after: str) -> str:
-    return part("comparison", page=await read_change_page(engine, ident, before=before, after=after))
+    page = await read_change_page(engine, ident, before=before, after=after)
+    sides = (page.before.side.summary.run_id, page.after.side.summary.run_id)
+    return part("comparison", page=page, cards=await _cards(engine, *sides))
+
+
+async def _cards(engine: Engine, before: str, after: str) -> RunCard | str | None:
+    """The score cards of both runs with what changed, else why they could not be made; None where their benchmark keeps none."""
+    if await setting_of(engine, after) is None:
+        return None
+    try:
+        return await run_card(engine, after, compare=before)
+    except EvalsError as error:
+        return error.text
 
 
 def _only(text: str) -> Only:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from agent.actions.table import ACTIONS
 from agent.binding import STEPS, bind
+from agent.instructions.instruction import SKILL_DUE
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.messages.payloads import KINDS
+from minions_evals_mcp.messages.payloads import OWN as OWN_KINDS
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.skills import NAMES, load_skills
+from minions_evals_mcp.skills.loading import STARTS_A_SKILL, TRIGGERS
 from tests.shared.agent.desk import AGENT, Desk, message
 from tests.shared.agent.story import answer, case, measured, rubrics
 
@@ -33,7 +39,7 @@ def edit(folder: Path, name: str, old: str, new: str) -> None:
 def test_every_step_of_every_shipped_skill_is_bound_in_its_order() -> None:
     folder = shipped_folder("skills")
     assert tuple(STEPS) == NAMES
-    bound = bind(load_skills(folder), folder)
+    bound = bind(load_skills(folder))
     assert [doing.skill for doing in bound["test-run-recorded"]] == ["classify-failure"]
     assert [doing.skill for doing in bound["approval-decided"]] == ["run-test-case"]
 
@@ -52,7 +58,7 @@ def test_a_file_that_cannot_be_carried_out_is_refused_with_its_line(
 ) -> None:
     edit(folder, name, old, new)
     with pytest.raises(BadInputError) as caught:
-        bind(load_skills(folder), folder)
+        bind(load_skills(folder))
     assert caught.value.message == f"{folder}/{name}/SKILL.md{said}"
 
 
@@ -61,7 +67,7 @@ def test_steps_that_change_places_are_refused(folder: Path) -> None:
     edit(folder, "detect-trend", "`append-point`", "`load-trend`")
     edit(folder, "detect-trend", "`swapped`", "`append-point`")
     with pytest.raises(BadInputError, match="'append-point' is out of order"):
-        bind(load_skills(folder), folder)
+        bind(load_skills(folder))
 
 
 def test_the_daemon_does_not_start_on_a_file_with_a_step_that_nothing_does(tmp_path: Path, folder: Path) -> None:
@@ -110,7 +116,7 @@ def test_a_skill_that_was_added_is_bound_to_its_trigger_within_its_limits(folder
     skills = load_skills(folder)
     (added,) = skills.own
     assert (added.limits.max_steps, added.limits.max_cost_usd, added.limits.max_seconds) == (2, 0.1, 600)
-    assert [doing.skill for doing in bind(skills, folder)["benchmark-run-recorded"]] == ["detect-trend", "tidy-up"]
+    assert [doing.skill for doing in bind(skills)["benchmark-run-recorded"]] == ["detect-trend", "tidy-up"]
 
 
 @pytest.mark.parametrize(
@@ -128,5 +134,17 @@ def test_an_added_skill_that_cannot_be_carried_out_is_refused_with_its_line(
 ) -> None:
     file = own(folder, OWN.replace(old, new))
     with pytest.raises(BadInputError) as caught:
-        bind(load_skills(folder), folder)
+        bind(load_skills(folder))
     assert caught.value.message.startswith(f"{file}{said}")
+
+
+def test_what_may_start_a_skill_is_what_the_agent_has_actions_and_messages_for() -> None:
+    assert {name: set(names) for name, names in TRIGGERS.items()} == {name: {*names} for name, names in ACTIONS.items()}
+    assert set(STARTS_A_SKILL) == {*KINDS, *OWN_KINDS} - {"instruction", SKILL_DUE}
+
+
+@pytest.mark.parametrize("trigger", ["full-moon", "test-run-recordid"])
+def test_every_program_refuses_a_trigger_that_nobody_knows(folder: Path, trigger: str) -> None:
+    file = own(folder, OWN.replace("benchmark-run-recorded", trigger))
+    with pytest.raises(BadInputError, match=f"^{re.escape(str(file))}:5: unknown trigger '{trigger}'"):
+        load_skills(folder)  # what the command line, the server and the agent start with

@@ -235,7 +235,7 @@ def test_an_execution_of_seed_5_is_a_test_run() -> None:
     assert refused("test-run", outputDiff=[{"op": "replace", "text": "x"}]) == "fields.outputDiff.0.op"
 
 
-def test_a_branch_has_the_fields_of_seed_5_and_sends_only_what_is_given() -> None:
+def test_a_branch_has_the_fields_of_seed_5_and_keeps_only_what_is_given() -> None:
     assert_fields(
         "test-branch",
         "testCaseId name description provider model temperature maxTokens topP isControl isActive totalRuns avgLatency"

@@ -22,9 +22,12 @@ from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, Skipped
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.interop.logs.otlp_requests import JSON, PROTOBUF
+from minions_evals_mcp.interop.spans import spans_of
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.targets.recorded import observed_run
+from tests.shared.agent.desk import Json
 from tests.shared.agent.grpc_exporter import exported, needs_grpc, path
+from tests.shared.agent.traces import document, span
 from tests.shared.interop.telemetry_shapes import Piece
 from tests.workshop import START
 
@@ -117,3 +120,36 @@ async def test_a_call_that_two_spans_tell_of_is_counted_once(engine: Engine) -> 
     assert len(pieces) == 9, "four requests by two, and the span around the last two"
     runs = await _runs(engine, pieces, "json")
     assert sorted(run.fields.tokens_used or 0 for run in runs) == [110, 112, 112, 228]
+
+
+async def test_a_call_is_counted_once_whose_wrapper_names_no_response(engine: Engine) -> None:
+    """Without content on its spans OpenLLMetry leaves out the response's id, which Anthropic's client beside it tells."""
+    runs = await _runs(engine, _pieces("traceloop-anthropic.events"), "json")
+    (run,) = (run for run in runs if run.fields.inputs)
+    assert (run.fields.inputs, run.fields.outputs) == ({"input": "Q2?"}, {"output": "A2 ✓"})
+    assert run.fields.tokens_used == 228
+
+
+ROOT = "d" * 16
+APART: dict[str, tuple[Json, tuple[int, int], str]] = {
+    "around it": ({}, (0, 3), ROOT), "it names a response of its own": ({"gen_ai.response.id": "r2"}, (0, 3), ROOT),
+    "it used other tokens": ({"gen_ai.usage.input_tokens": 13}, (0, 3), ROOT), "it ended before": ({}, (0, 1), ROOT),
+    "it is another's": ({}, (0, 3), "e" * 16),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", APART)
+async def test_only_a_span_around_the_same_call_is_counted_once(engine: Engine, how: str) -> None:
+    own, seconds, parent = APART[how]
+    used: Json = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 12}
+    agent: Json = {"gen_ai.operation.name": "invoke_agent"}
+    made = document(
+        span(ROOT, "desk", agent, seconds=(0, 9)), span("e" * 16, "step", {}, parent=ROOT, seconds=(0, 9)),
+        span("1" * 16, "chat m", {**used, "gen_ai.response.id": "r1"}, parent=ROOT, seconds=(1, 2)),
+        span("2" * 16, "chat m", {**used, **own}, parent=parent, seconds=seconds),
+    )  # fmt: skip
+    intake = TraceIntake(cast("Agent", SimpleNamespace(engine=engine, rhythm=Working().rhythm())), TraceJudging())
+    await intake.add(list(spans_of(made)))
+    (run,) = intake.whole()
+    both = 12 + int(cast("int", own.get("gen_ai.usage.input_tokens", 12)))
+    assert cast("Json", run["fields"])["tokensUsed"] == (12 if how == "around it" else both)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,40 @@ async def test_code_that_fails_says_so_on_the_page_and_touches_no_file(tmp_path:
 def test_a_setting_is_columns_or_code(setting: Json) -> None:
     with pytest.raises(InvalidRecordError, match="columns or code"):
         minion("b", "benchmark", name="b", testCaseIds=["c"], scoreCard=setting)
+
+
+async def test_the_page_of_two_runs_has_their_cards_side_by_side_with_the_sign_of_every_change(tmp_path: Path) -> None:
+    code = (
+        "failed = sum(not row['passed'] for row in data)\n"
+        "matrix = [['Failures', 'n'], [{'value': failed, 'positive_metric': False}]]\n"
+        "return {'score': len(data) - failed, 'score_matrix': [matrix]}"
+    )
+    async with opened(config_in(tmp_path)) as engine:
+        names = [f"c{number}" for number in range(4)]
+        await save(engine, [case(name, expectedOutputs={"output": "good"}) for name in names])
+        await save(engine, benchmark("b", *names, scoreCard={"code": code}))
+        for key, failing in (("one", 1), ("two", 3)):
+            said = [
+                answer(f"{key}{number}", name, "bad" if number < failing else "good")
+                for number, name in enumerate(names)
+            ]
+            await save(engine, said)
+            await bench(engine, "b", key=key)
+        async with visitor(engine) as client:
+            page = (await client.get("/comparison?before=one&after=two")).text
+            plain = re.sub(
+                r"\s+", " ", re.sub(r"<[^>]+>", " ", page.partition('id="h-card"')[2].partition("</section>")[0])
+            )
+    assert "score 3.000 1.000 ▼ −2.000 worse" in plain
+    assert "Failures" in plain
+    assert "1.000 3.000 ▲ +2.000 worse" in plain
+
+
+async def test_a_card_of_two_scales_says_so_on_the_page(tmp_path: Path) -> None:
+    await seeded(tmp_path, {"columns": ["passed", "score", "testCase"]})
+    async with opened(config_in(tmp_path)) as engine, visitor(engine) as client:
+        page = (await client.get("/run?id=two")).text
+    panel = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.partition('id="h-card"')[2].partition("</section>")[0]))
+    assert "passed 75.000 % true" in panel
+    assert "left out, neither Booleans nor numbers: testCase" in panel
+    assert "Booleans count in percent and numbers as they are, so the mean mixes two scales." in panel

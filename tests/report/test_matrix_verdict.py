@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, ColumnFigures, ConfigTestRow, Matrix
+from minions_evals_mcp.report.matrix.cells import reasons
 from minions_evals_mcp.report.matrix.prompts import prompts_over_providers
 from minions_evals_mcp.report.matrix.verdict import headline, next_step, verdict
 
@@ -149,3 +152,18 @@ def test_a_column_with_the_higher_mean_may_be_the_lower_one_where_both_were_judg
     columns = (column(2, 3, RUNS[0]), column(1, 2, RUNS[1]))
     (said, *_) = verdict(found.model_copy(update={"rows": tuple(rows), "columns": columns}))
     assert said.startswith("[0] scores 0.500 lower than [1]")
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        (Cell(column=0, outcome="awaiting-judgments", reason="human"), "waits to be judged"),
+        (
+            Cell(column=0, outcome="awaiting-judgments", reason="human", undecided="select-best: no reply"),
+            "select-best: no reply",
+        ),
+        (Cell(column=0, outcome="target-error", reason="HTTP 500"), "HTTP 500"),
+    ],
+)
+def test_an_output_without_a_verdict_says_why_and_never_by_a_judges_name(cell: Cell, said: str) -> None:
+    assert reasons(cell) == said

@@ -225,12 +225,12 @@ def _result(arms: _StoredArms, pick: AbPick | None) -> AbTestResult:
     job, request = arms.job, arms.request
     rounds = arms.rounds()
     rankings = [_ranking(arms, made) for made in rounds]
-    won = Counter(ranking.winner for ranking in rankings if ranking.winner is not None)
+    won = Counter(ranking.winner for ranking in rankings if ranking.winner is not None and ranking.is_clear)
     counted = won if request.is_single else Counter[str]()
     overall = ranked([_mean(arms, branch, counted[branch.id]) for branch in arms.branches], request.winner_criteria)
     against = against_control(arms.branches, {branch.id: arms.by_unit(branch.id) for branch in arms.branches})
     shown = [_branch(arms, standing, won, len(rounds), against) for standing in overall.standings]
-    leads = won[shown[0].branch_id] > 0 if request.is_single else overall.winner is not None
+    leads = overall.winner is not None and (not request.is_single or any(ranking.winner for ranking in rankings))
     first = shown[0] if leads else None
     test = None if first is None else _how_sure(arms, rankings, first.branch_id)
     ties = sum(1 for ranking in rankings if ranking.winner is not None and not ranking.is_clear)
@@ -253,7 +253,7 @@ def _result(arms: _StoredArms, pick: AbPick | None) -> AbTestResult:
         p_value=None if test is None else test.p_value,
         supported=None if test is None else test.evidence == "supported",
         max_score=pick,
-        note=_note(arms, first, ties, shown),
+        note=_note(arms, first, _tied(arms, ties, overall), shown),
         spent=job.spent,
     )
 
@@ -386,7 +386,7 @@ def _winner(branch: AbBranch) -> AbWinner:
     )
 
 
-def _note(arms: _StoredArms, winner: AbBranch | None, ties: int, shown: Sequence[AbBranch]) -> str:
+def _note(arms: _StoredArms, winner: AbBranch | None, tied: str, shown: Sequence[AbBranch]) -> str:
     """Returns what a reader must know beside the figures."""
     made = [execution.fields for of_branch in arms.executions.values() for execution in of_branch.values()]
     good = [execution for execution in made if execution.status == "success"]
@@ -406,12 +406,20 @@ def _note(arms: _StoredArms, winner: AbBranch | None, ties: int, shown: Sequence
     unpriced = sum(1 for execution in good if execution.estimated_cost is None)
     if unpriced:
         parts.append(f"the cost of {unpriced} of {len(good)} executions is unknown: their models have no listed price")
-    if ties and winner is not None:
-        rounds = "iterations" if arms.request.is_single else "cases"
-        parts.append(f"{ties} of {len(arms.rounds())} {rounds} tied, decided by order with the control first")
+    if tied and winner is not None:
+        parts.append(tied)
     if arms.request.is_single and arms.request.iterations == 1 and winner is not None:
         parts.append("one iteration shows no uncertainty: use more iterations")
     return "; ".join(parts)
+
+
+def _tied(arms: _StoredArms, ties: int, overall: Ranking) -> str:
+    """How many iterations or cases tied, and what of that: they are nobody's win. Empty where none did."""
+    if not ties:
+        return ""
+    rounds = "iterations" if arms.request.is_single else "cases"
+    decided = "count for no branch" if overall.is_clear else "decided by order with the control first"
+    return f"{ties} of {len(arms.rounds())} {rounds} tied{' and' if overall.is_clear else ','} {decided}"
 
 
 def _poor(winner: AbBranch, shown: Sequence[AbBranch]) -> str:

@@ -25,7 +25,7 @@ from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audi
 from minions_evals_mcp.engine.conclude.output_origins import output_origins
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job, request_of, with_gone
-from minions_evals_mcp.engine.judge.panel import implicit, kind_of, outside_criteria
+from minions_evals_mcp.engine.judge.panel import implicit, kind_of
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_rate
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
@@ -427,6 +427,10 @@ def _user_packets(db: Db, rows: Sequence[jobs.UnitRow]) -> Iterator[UserPacket]:
 
 def _packets(db: Db, job: Job, rows: Sequence[jobs.UnitRow]) -> list[tuple[Packet, set[JudgeKind]]]:
     """The packets that wait, made again from what is kept (their digests are those that were handed out), and who is asked."""
+    if not rows:
+        return []
+    from minions_evals_mcp.engine.judge.rounds import round_of, rounds  # noqa: PLC0415  only where something waits
+
     rubrics: dict[str, RubricInUse] = {}
     out: list[tuple[Packet, set[JudgeKind]]] = []
     for row in rows:
@@ -437,7 +441,8 @@ def _packets(db: Db, job: Job, rows: Sequence[jobs.UnitRow]) -> list[tuple[Packe
         kinds: set[JudgeKind] = set()
         if isinstance(measure.yardstick, RubricInUse):
             choice, has_model = request_of(job).judge, isinstance(job.spec["judgeModel"], str)
-            criteria = outside_criteria(measure.yardstick, choice, has_model=has_model)
+            asked = round_of(rounds(measure.yardstick, choice, has_model=has_model), row, work, measure.yardstick)
+            criteria = asked.criteria
             kinds = {kind_of(choice, criterion.fields, has_model=has_model) for criterion in criteria}
         else:
             criteria = (implicit(measure),)

@@ -115,6 +115,14 @@ def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None)
     return Pairing(a, b, shared)
 
 
+def answered_apart(db: Db, run_a: str, run_b: str) -> str:
+    """Why judgments of two runs do not compare: other models answered for the judges. Empty where none did, or none is known."""
+    then, now = (runs.answering_models_in(db, run_id=run) for run in (run_a, run_b))
+    if then is None or now is None or then == now:
+        return ""
+    return f"the judge's model answered as {then} in {run_a} and as {now} in {run_b}"
+
+
 def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:
     """Returns what a case was measured with differently in two runs; empty where it was measured alike."""
     if a.digests != b.digests:
@@ -160,6 +168,9 @@ def record_comparison(
 
     Raises as `pairing` does, and `BadInputError` where a run is of no prompt version or both are of the same.
     """
+    if apart := answered_apart(db, run_a.id, run_b.id):
+        again = Next("rejudge", {"run_id": run_a.id}, "judges its stored outputs again")
+        raise ConflictError(f"{run_a.id} and {run_b.id} were not comparable: {apart}.", remedy=f"{again}.")
     paired = pairing(db, run_a.id, run_b.id)
     version_a, version_b = _versions(run_a, run_b)
     benchmark, pair = run_a.fields.benchmark_id, (run_a.id, run_b.id)

@@ -159,8 +159,10 @@ class Judging:
             if not isinstance(answer, Verdict):
                 return answer
         if any(criterion.id not in given for criterion, _ in parts):
-            asks = "human" if any(kind == "human" for _, kind in parts) else "llm"
-            return _ask_outside(unit, self.panel.asked_outside(rubric), asks)
+            from minions_evals_mcp.engine.judge.rounds import open_round, rounds  # noqa: PLC0415  only where somebody is asked
+
+            asked = open_round(rounds(rubric, self.panel.choice, has_model=self.panel.llm is not None), given)
+            return _ask_outside(unit, asked.criteria, "human" if asked.of_person else "llm")
         return self._judged(unit.measure, ruled, tuple(_certain(given[criterion.id]) for criterion, _ in parts))
 
     def _judged(self, measure: Measure, ruled: Ruled, verdicts: tuple[tuple[Verdict, datetime], ...]) -> OutputVerdicts:

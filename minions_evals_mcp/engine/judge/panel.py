@@ -289,10 +289,6 @@ class Panel:
             tuple(criterion for criterion in ruled if guide_asks_outside(criterion.fields)),
         )
 
-    def asked_outside(self, rubric: RubricInUse) -> tuple[Criterion, ...]:
-        """The criteria that the caller or a person judges, in order."""
-        return outside_criteria(rubric, self.choice, has_model=self.llm is not None)
-
     def about(self, criterion: Criterion, kind: JudgeKind, work: Work) -> jobs.VerdictKey:
         """Returns what a verdict of that kind of judge on the output is kept under."""
         return jobs.VerdictKey(work.digest, criterion.digest, self.identity(kind))

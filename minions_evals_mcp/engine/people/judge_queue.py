@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of
-from minions_evals_mcp.engine.judge.panel import kind_of, outside_criteria
+from minions_evals_mcp.engine.judge.rounds import round_of, rounds
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.people.assignments import hold
 from minions_evals_mcp.engine.people.submit import submit_judgments
@@ -170,11 +170,14 @@ def _question(
     rubric = measure.yardstick
     if not isinstance(rubric, RubricInUse):
         return "no-rubric"
-    criteria = _criteria(_job(db, job_id, runs), rubric)
-    if criteria is None:
-        return "caller"
     case = measure.case.fields
     work = Work(case.inputs, case.expected_outputs, row.observed)
+    job = _job(db, job_id, runs)
+    has_model = isinstance(job.spec["judgeModel"], str)
+    asked = round_of(rounds(rubric, request_of(job).judge, has_model=has_model), row, work, rubric)
+    if not asked.of_person:
+        return "caller"
+    criteria = asked.criteria
     if packet_digest(row.key, criteria, work) != digest:
         return "changed"
     waiting_packet = packet(row.key, row.case_id, criteria, work)
@@ -197,14 +200,6 @@ def _job(db: Db, job_id: str, runs: dict[str, Job]) -> Job:
         assert job is not None, "a unit has a job"
         runs[job_id] = job
     return runs[job_id]
-
-
-def _criteria(job: Job, rubric: RubricInUse) -> tuple[Criterion, ...] | None:
-    """Returns what is asked of a person, all of it where any part is; None where the whole is asked of an agent."""
-    choice, has_model = request_of(job).judge, isinstance(job.spec["judgeModel"], str)
-    criteria_asked = outside_criteria(rubric, choice, has_model=has_model)
-    kinds = {kind_of(choice, criterion.fields, has_model=has_model) for criterion in criteria_asked}
-    return criteria_asked if "human" in kinds else None
 
 
 async def hand_in(engine: Engine, run_id: str, digest: str, judgments: Sequence[GivenJudgment], *, by: Speaker) -> Job:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from minions_evals_mcp.domain.outcomes import Failed, JudgeErrored, Passed, UnitKey, Verdict
+from minions_evals_mcp.domain.outcomes import Awaiting, Failed, JudgeErrored, Passed, UnitKey, Verdict
 from minions_evals_mcp.domain.speaker import AGENTS, Speaker, require_role
 from minions_evals_mcp.engine.budget import uncapped
 from minions_evals_mcp.engine.conclude.case_regressions import tell_case_regressions
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of, waiting_reason, working_on
 from minions_evals_mcp.engine.judge.judging import Judging
+from minions_evals_mcp.engine.judge.rounds import round_of, rounds
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
 from minions_evals_mcp.engine.outbox import tell_asker
 from minions_evals_mcp.engine.people.assignments import vet_assignment
@@ -19,6 +20,7 @@ from minions_evals_mcp.engine.people.user_turns import AS_A_PERSON, UserSaid, us
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.conclusion import conclude_job
+from minions_evals_mcp.engine.run.pipeline import request_approval
 from minions_evals_mcp.engine.run.units import Bench, Unit, earlier_runs, judged, proposal_scores
 from minions_evals_mcp.engine.run.versions import versions_of_job
 from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError, InvalidRecordError, RuleError
@@ -171,7 +173,8 @@ def _vetted(
     case = measure.case.fields
     work = Work(case.inputs, case.expected_outputs, row.observed)
     kinds = judging.panel.kinds(measure.yardstick)
-    criteria_asked = judging.panel.asked_outside(measure.yardstick)
+    asked = rounds(measure.yardstick, judging.panel.choice, has_model=judging.panel.llm is not None)
+    criteria_asked = round_of(asked, row, work, measure.yardstick).criteria
     if packet_digest(row.key, criteria_asked, work) != answered.digest:
         raise ConflictError(
             f"judgment request {answered.digest}: its case or criteria have changed since it was created.",
@@ -193,9 +196,9 @@ def _vetted(
     return _Accepted(row, measure, tuple(zip(about, verdicts, strict=True)))
 
 
-async def _ended(bench: Bench, accepted: list[_Accepted]) -> list[Passed | Failed]:
-    """The runs that the packets' units become; nothing is written yet."""
-    ended: list[Passed | Failed] = []
+async def _ended(bench: Bench, accepted: list[_Accepted]) -> list[Passed | Failed | Awaiting]:
+    """The runs that the packets' units become, or the next request where a person has still to judge; nothing is written yet."""
+    ended: list[Passed | Failed | Awaiting] = []
     for answer in accepted:
         assert answer.row.observed is not None
         bench.judging.kept.given.update(
@@ -205,7 +208,7 @@ async def _ended(bench: Bench, accepted: list[_Accepted]) -> list[Passed | Faile
         (run,) = await judged(bench, [(unit, answer.row.observed)])
         if isinstance(run, JudgeErrored):
             raise InstrumentError(f"the output of {answer.row.case_id} could not be judged: {run.reason}")
-        assert isinstance(run, Passed | Failed), run
+        assert isinstance(run, Passed | Failed | Awaiting), run
         ended.append(run)
     return ended
 
@@ -225,7 +228,7 @@ def _complete(
     bench: Bench,
     job: Job,
     accepted: list[_Accepted],
-    ended: list[Passed | Failed],
+    ended: list[Passed | Failed | Awaiting],
     said: Sequence[UserSaid] = (),
 ) -> None:
     """Verdicts, messages of users, runs, and what follows from them for the job: one transaction."""
@@ -236,6 +239,9 @@ def _complete(
         for about, verdict in answer.verdicts:
             jobs.save_verdict(db, answer.row.key, about, verdict, at=at)
         runs.record_unit(db, answer.row.key, answer.row.case_id, run, at=at)
+        if isinstance(run, Awaiting):
+            assert run.asks == "human", "the caller has answered"
+            request_approval(db, answer.row.key, answer.measure, run, new_id=f"{answer.row.key.run_id}:approval", at=at)
     rows = [
         unit_rows.rows_of(answer.row.key, answer.row.case_id, run) for answer, run in zip(accepted, ended, strict=True)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,15 +12,27 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.log_formats.deepeval_run import call_of
 from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
-from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample
+from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample, Produced
+from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
 from minions_evals_mcp.sessions.conversation import inputs_of, objects, texts, without
 
 NAME = "data-set"
 LISTS = frozenset({"", "goldens", "conversational_goldens"})
 EXPECTED = ("expected_output", "expectedOutput", "expected_outcome", "expectedOutcome")
 BESIDE = ("context", "retrieval_context", "retrievalContext")
-PERSONAS = ("user_description", "userDescription")
+PERSONAS = ("user_description", "userDescription", "persona")
+ANSWERS, CALLS = ("actual_output", "actualOutput"), ("tools_called", "toolsCalled")
+_TABLES = (
+    frozenset(("input", "actual_output", "expected_output", "context")),
+    frozenset(("scenario", "turns", "expected_outcome")),
+)
+"""Columns of the tables that DeepEval writes: goldens, single and conversational."""
+_LISTED = frozenset(("context", "retrieval_context"))
+_JSON = frozenset((
+    "turns", "tools_called", "expected_tools", "persona", "additional_metadata", "custom_column_key_values", "expectations",
+))  # fmt: skip
 _MARKS = frozenset({*EXPECTED, *BESIDE})
 _QUESTIONS = ("input", "scenario")
 
@@ -32,16 +44,40 @@ def is_rows(seen: JsonValue) -> bool:
     return any(name in first for name in _QUESTIONS) and bool(_MARKS & first.keys())
 
 
+def has_columns(names: Collection[str]) -> bool:
+    """Whether a table of those columns is one of DeepEval's."""
+    return any(columns <= {*names} for columns in _TABLES)
+
+
 def read(path: Path) -> Iterator[Item]:
-    """A case for each row; what is expected is a reference answer."""
+    """A case for each row; what is expected is a reference answer, and what was answered is a recorded output."""
     yield EvaluationLog(NAME, path.stem, path.stem, own_id=False)
-    for place, (where, row) in enumerate(rows_of(path, LISTS), 1):
+    for place, (where, row) in enumerate(_rows(path), 1):
         yield _sample(row, place, where)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Json]]:
+    if path.suffix.lower() not in SEPARATORS:
+        yield from rows_of(path, LISTS)
+        return
+    for row in read_text_table(path):
+        yield f"{path}:{row.line}", {name: _cell(name, text) for name, text in row.cells.items() if text}
+
+
+def _cell(name: str, text: str) -> JsonValue:
+    """What the cell was before DeepEval wrote it: a list with bars between its texts, a mapping as JSON, any other a text."""
+    if name in _LISTED:
+        return [*text.split("|")]
+    if name in _JSON and text.lstrip()[:1] in {"[", "{"}:
+        with suppress(ValueError, RecursionError):
+            value: JsonValue = json.loads(text)
+            return value
+    return text
 
 
 def _conversation(row: Json) -> Json:
     """A conversational golden as DeepEval's simulator takes it: a model plays the user, who begins as its first turn does."""
-    told = next((row[name] for name in PERSONAS if row.get(name)), "")
+    told = next((_traits(row[name]) for name in PERSONAS if row.get(name)), "")
     said = row.get("turns")
     with suppress(ValueError):  # a table holds them as one text
         said = json.loads(said) if isinstance(said, str) else said
@@ -49,6 +85,30 @@ def _conversation(row: Json) -> Json:
     return without(
         {"player": "model", "goal": str(row["scenario"]), "persona": str(told) or None, "opening": first or None}
     )
+
+
+def _traits(persona: JsonValue) -> str:
+    """Who the user is: a text, or a persona of DeepEval's with its name and characteristics."""
+    if not isinstance(persona, dict):
+        return str(persona)
+    return "\n".join(str(persona[name]) for name in ("name", "characteristics") if persona.get(name))
+
+
+def _told(row: Json) -> tuple[str, ...]:
+    """The names that tell of the simulated user only what the conversation has of them."""
+    persona = obj(row.get("persona"))
+    whole = not persona or not without(persona, "name", "characteristics")
+    same = not persona or row.get("user_description") in (None, persona.get("characteristics"))
+    return ("user_description", *(("persona",) if whole and same else ())) if "scenario" in row else ()
+
+
+def _recorded(row: Json) -> Produced | None:
+    """The output that the row has, with its calls; a row that has none is asked for."""
+    answer = next((row[name] for name in ANSWERS if row.get(name) not in (None, "")), None)
+    if answer is None:
+        return None
+    called = next((row[name] for name in CALLS if row.get(name)), None)
+    return Produced(output=answer, tools=None if called is None else tuple(call_of(call) for call in objects(called)))
 
 
 def _sample(row: Json, place: int, where: str) -> LogSample:
@@ -59,6 +119,8 @@ def _sample(row: Json, place: int, where: str) -> LogSample:
     inputs = inputs_of(row[question]) if question == "input" else {question: row[question]}
     beside = {name: row[name] for name in BESIDE if row.get(name)}
     wanted = () if expected is None else texts(row[expected])
+    produced = _recorded(row) if question == "input" else None
+    answered = (*ANSWERS, *CALLS) if produced is not None else ()
     prose: Json = {"type": "llm-rubric", "value": "\n".join(wanted)}
     return LogSample(
         id=row.get("id", place),
@@ -66,7 +128,8 @@ def _sample(row: Json, place: int, where: str) -> LogSample:
         name=str(row.get("name") or ""),
         targets=wanted,
         assertions=(prose,) if question == "scenario" and wanted else (),
-        extra=without(row, "id", "name", question, *beside, *([expected] if expected else [])),
+        extra=without(row, "id", "name", question, *beside, *([expected] if expected else []), *answered, *_told(row)),
+        produced=produced,
         conversation=_conversation(row) if question == "scenario" else None,
         where=where,
     )

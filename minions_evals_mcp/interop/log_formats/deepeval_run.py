@@ -114,7 +114,7 @@ def _produced(fields: Json, turns: list[Json], where: str) -> Produced:
     return Produced(
         output=fields.get("actualOutput") if not turns else last_answer(turns),
         messages=tuple(turns),
-        tools=tuple(_call(obj(call)) for call in called) if "toolsCalled" in fields else None,
+        tools=tuple(call_of(obj(call)) for call in called) if "toolsCalled" in fields else None,
         scores=tuple(_score(score) for score in objects_under(fields, "metricsData", where)),
         cost=number(fields.get("tokenCost")),
         input_tokens=count(fields.get("inputTokenCount")),
@@ -124,8 +124,8 @@ def _produced(fields: Json, turns: list[Json], where: str) -> Produced:
     )
 
 
-def _call(call: Json) -> Json:
-    """The call in our words; what else it says stays beside."""
+def call_of(call: Json) -> Json:
+    """The call of a tool in our words; what else it says stays beside."""
     known = {
         "tool": call.get("name") or "tool",
         "arguments": obj(call.get("inputParameters", call.get("input_parameters"))),

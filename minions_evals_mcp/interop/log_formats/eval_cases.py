@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -103,7 +104,11 @@ def _case_of_today(case: Json, where: str) -> Json:
 def read_pydantic(path: Path) -> Iterator[Item]:
     """A case for each, with the evaluators that mean something here; others make it a draft."""
     document = obj(whole_document(path))
-    beside = without(document, "cases", "name", "evaluators")
+    beside = {
+        name: value
+        for name, value in without(document, "cases", "name", "evaluators", "$schema").items()
+        if value != []
+    }
     yield EvaluationLog(
         PYDANTIC,
         path.stem,
@@ -116,28 +121,80 @@ def read_pydantic(path: Path) -> Iterator[Item]:
         if "inputs" not in case:
             raise InvalidRecordError("a case has inputs", field="inputs", where=where)
         expected = case.get("expected_output")
-        checks: list[Json] = []
-        unread: list[str] = []
+        read = _Evaluators()
         for evaluator in (*listed_values(document.get("evaluators")), *listed_values(case.get("evaluators"))):
-            check = _check(evaluator, expected)
-            (unread if isinstance(check, str) else checks).append(check)  # pyright: ignore[reportArgumentType]  each its own list
+            read.add(evaluator, *_pydantic_check(evaluator, expected))
+        beside_case = without(case, "name", "inputs", "expected_output", "evaluators")
         yield LogSample(
             id=case.get("name") or place, inputs=inputs_of(case["inputs"]), name=str(case.get("name") or ""),
             targets=texts(expected), expected=expected if isinstance(expected, dict) and expected else None,
-            assertions=tuple(checks), unread=tuple(unread),
-            extra=without({**without(case, "name", "inputs", "expected_output", "evaluators"), "suite": beside or None}),
+            assertions=tuple(read.checks), unread=read.not_carried_out,
+            extra=without({**beside_case, "evaluators": read.kept or None, "suite": beside or None}),
             where=where,
         )  # fmt: skip
 
 
-def _check(evaluator: JsonValue, expected: JsonValue) -> Json | str:
-    """The check that means what the evaluator does; the evaluator's name where there is none."""
+@dataclass(frozen=True, slots=True)
+class _Evaluators:
+    """What a case's evaluators became: checks, names of those without such a meaning here, and what nothing reads of them."""
+
+    checks: list[Json] = field(default_factory=list[Json])
+    unread: list[str] = field(default_factory=list[str])
+    kept: list[JsonValue] = field(default_factory=list[JsonValue])
+
+    def add(self, evaluator: JsonValue, name: str, check: Json | None, rest: Json) -> None:
+        """Takes an evaluator; an empty check is one that does not apply."""
+        if check is None:
+            self.unread.append(name)
+            self.kept.append(evaluator)
+        elif check:
+            self.checks.append(check)
+            self.kept.extend([{name: rest}] if rest else [])
+
+    @property
+    def not_carried_out(self) -> tuple[str, ...]:
+        """Names of the evaluators that no check stands for; where no check decides, of all that only show a score."""
+        if self.checks and all(check.get("weight") == 0 for check in self.checks):
+            return (*self.unread, "an evaluator without an assertion")
+        return tuple(self.unread)
+
+
+def _pydantic_check(evaluator: JsonValue, expected: JsonValue) -> tuple[str, Json | None, Json]:
+    """The evaluator's name, the check that means what it does, and its options that nothing reads.
+
+    The check is None where there is none, and empty where the evaluator says nothing of the case, as `EqualsExpected` without an
+    expected output.
+    """
     fields = obj(evaluator)
     name, given = next(iter(fields.items())) if fields else (str(evaluator), None)
+    if name == "EqualsExpected" and expected is None:
+        return name, {}, {}
+    check = _check(name, given, expected)
+    options = obj(given)
+    if not check:
+        return name, None, {}
+    if options.get("assertion") is False:  # its score is shown and decides nothing
+        check["weight"] = 0
+    named = options.get("evaluation_name")
+    rest = without(options, *_READ_OPTIONS.get(name, ()), "evaluation_name")
+    return (
+        name,
+        {**check, **({"metric": named} if isinstance(named, str) else {})},
+        {} if check["type"] == "equals" else rest,
+    )
+
+
+_READ_OPTIONS = {
+    "Contains": ("value", "case_sensitive", "as_strings"), "LLMJudge": ("rubric", "include_input", "assertion"),
+    "MaxDuration": ("seconds",),
+}  # fmt: skip
+
+
+def _check(name: str, given: JsonValue, expected: JsonValue) -> Json | None:
     options = obj(given)
     value = options.get("value", None if options else given)
     match name:
-        case "EqualsExpected" if expected is not None:
+        case "EqualsExpected":
             return {"type": "equals", "value": expected}
         case "Equals" if value is not None:
             return {"type": "equals", "value": value}
@@ -148,21 +205,55 @@ def _check(evaluator: JsonValue, expected: JsonValue) -> Json | str:
         case "MaxDuration" if isinstance(seconds := options.get("seconds", given), int | float):
             return {"type": "latency", "threshold": seconds * 1000}
         case _:
-            return name
+            return None
 
 
 def read_strands(path: Path) -> Iterator[Item]:
-    """A case for each; the expected output is a reference, evaluators and the expected trajectory stay beside it."""
+    """A case for each, with the evaluators that mean something here; others make it a draft."""
     document = obj(whole_document(path))
-    about = without(document, "cases", "name")
-    yield EvaluationLog(STRANDS, path.stem, str(document.get("name") or path.stem), own_id=False, extra=about)
+    about = without(document, "cases", "name", "evaluators")
+    kept = without(document, "cases", "name")
+    yield EvaluationLog(STRANDS, path.stem, str(document.get("name") or path.stem), own_id=False, extra=kept)
     for place, case in enumerate(objects_under(document, "cases", str(path)), 1):
         where = f"{path}: cases.{place}"
         if case.get("input") in (None, ""):
             raise InvalidRecordError("a case has an input", field="input", where=where)
+        expected = case.get("expected_output")
+        read = _Evaluators()
+        for evaluator in objects_under(document, "evaluators", str(path)):
+            read.add(evaluator, *_strands_check(evaluator, expected))
+        wanted = texts(expected)
+        plain: Json | None = {"output": wanted[0]} if len(wanted) == 1 else None
+        beside_case = without(case, "input", "name", "expected_output")
         yield LogSample(
             id=case.get("name") or place, inputs=inputs_of(case["input"]), name=str(case.get("name") or ""),
-            targets=texts(case.get("expected_output")),
-            extra=without({**without(case, "input", "expected_output"), "suite": about or None}),
+            targets=wanted, expected=expected if isinstance(expected, dict) and expected else plain,
+            assertions=tuple(read.checks), unread=read.not_carried_out,
+            extra=without({**beside_case, "evaluators": read.kept or None, "suite": about or None}),
             where=where,
         )  # fmt: skip
+
+
+def _strands_check(evaluator: Json, expected: JsonValue) -> tuple[str, Json | None, Json]:
+    """As `_pydantic_check`: the evaluator's name, its check, and its options that nothing reads."""
+    name, value = str(evaluator.get("evaluator_type") or evaluator.get("name") or "evaluator"), evaluator.get("value")
+    exact = evaluator.get("case_sensitive") is not False
+    read, check = ("value", "case_sensitive"), None
+    match name:
+        case "Equals" if (wanted := expected if value is None else value) is not None:
+            check = {"type": "equals", "value": wanted}
+        case "Contains" if isinstance(value, str) and value:
+            check = {"type": "contains" if exact else "icontains", "value": value}
+        case "StartsWith" if isinstance(value, str) and value and exact:
+            check = {"type": "starts-with", "value": value}
+        case "OutputEvaluator" if isinstance(rubric := evaluator.get("rubric"), str) and rubric:
+            read, check = ("rubric", "include_inputs"), {"type": "llm-rubric", "value": rubric}
+        case "ToolCalled" if isinstance(tool := evaluator.get("tool_name"), str) and not {*"*?[/"} & {*tool}:
+            read, check = ("tool_name",), {"type": "trajectory:tool-used", "value": tool}
+        case _:
+            pass
+    if check is None:
+        return name, None, {}
+    named = evaluator.get("name")
+    wire: Json = {**check, **({"metric": named} if isinstance(named, str) and named else {})}
+    return name, wire, without(evaluator, "evaluator_type", "name", *read)

@@ -34,7 +34,7 @@ from minions_evals_mcp.interop.log_formats import (
     tau_bench,
     trace_log,
 )
-from minions_evals_mcp.interop.log_formats.reports import pydantic_report, strands_report
+from minions_evals_mcp.interop.log_formats.reports import harbor, pydantic_report, strands_report
 from minions_evals_mcp.interop.log_formats.tables import opencode_store, ragas_rows
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
@@ -135,6 +135,7 @@ FORMATS: tuple[Format, ...] = (
         strands_report.NAME, "a report of a Strands experiment",
         lambda seen: strands_report.is_report(seen.first), strands_report.read,
     ),
+    Format(harbor.NAME, "results of Harbor", lambda seen: harbor.is_result(seen.first), harbor.read),
     Format("pydantic-evals", "a data set of pydantic-evals", lambda seen: eval_cases.is_pydantic(seen.first), eval_cases.read_pydantic),
     Format("strands", "an experiment of Strands", lambda seen: eval_cases.is_strands(seen.first), eval_cases.read_strands),
     Format(
@@ -157,7 +158,10 @@ FORMATS: tuple[Format, ...] = (
         ragas_rows.NAME, "a data set or results of ragas",
         lambda seen: ragas_rows.has_columns(seen.columns) or ragas_rows.is_rows(seen.first), ragas_rows.read,
     ),
-    Format("data-set", "a data set (input, expected_output)", lambda seen: data_set.is_rows(seen.first), data_set.read),
+    Format(
+        "data-set", "a data set (input, expected_output)",
+        lambda seen: data_set.has_columns(seen.columns) or data_set.is_rows(seen.first), data_set.read,
+    ),
     Format("skill-evals", "evaluations of a skill (evals.json)", lambda seen: skill_evals.is_evals(seen.first), skill_evals.read),
 )  # fmt: skip
 BY_NAME = {format_.name: format_ for format_ in FORMATS}

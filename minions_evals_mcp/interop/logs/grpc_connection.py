@@ -50,6 +50,12 @@ MOST_HELD = 2 * (LARGEST + FRAME)
 """So many bytes of calls under way are held for a connection."""
 WINDOW = 1_000_000
 """So many bytes may be on their way unasked."""
+A_TURN, A_DATA_TURN = 256, 65_536
+"""So many bytes of one connection are taken before it is the next one's turn; more of one that sends messages: heads are costly."""
+MOST_IDLE_BYTES = 2 * WINDOW
+"""So many bytes may come that are no call's message before one is whole."""
+MOST_GIVEN_UP = 100
+"""So many calls may be given up before one is whole."""
 MORE_LATER = IntakeAnswer(NOT_NOW, "Too much is under way on this connection; send again later.")
 ENDING = IntakeAnswer(NOT_NOW, "The endpoint ends; send again later.")
 CUT_OFF = IntakeAnswer(LATE, "The request did not arrive whole in time.")
@@ -88,7 +94,7 @@ class GrpcListener:
     start: Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
 
 
-class GrpcConnection(asyncio.Protocol):
+class GrpcConnection(asyncio.BufferedProtocol):
     """Takes calls as they come and answers them one after the other."""
 
     def __init__(self, held: GrpcListener) -> None:
@@ -108,7 +114,9 @@ class GrpcConnection(asyncio.Protocol):
         self._since = self._loop.time()
         self._is_met = False
         self._ending = False
-        self._number = 0
+        self._number = self._given_up = self._idle_bytes = 0
+        self._room = memoryview(bytearray(A_DATA_TURN))
+        self._turn = A_TURN
         self._open: dict[int, GrpcCall] = {}
         self._whole: deque[GrpcCall] = deque()
         self._answering: GrpcCall | None = None
@@ -143,16 +151,27 @@ class GrpcConnection(asyncio.Protocol):
         """The replies were read."""
         self._transport.resume_reading()
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Room for what is taken in one turn, be there more or not."""
+        del sizehint
+        return self._room[: self._turn]
+
+    def buffer_updated(self, nbytes: int) -> None:
         """Takes what came."""
         if self._transport.is_closing():
             return
+        idle_before = self._idle_bytes
+        self._idle_bytes += nbytes
         try:
-            for event in self._h2.receive_data(data):
+            for event in self._h2.receive_data(bytes(self._room[:nbytes])):
                 self._take(event)
         except H2Error:
             self._close()
             return
+        if self._idle_bytes > MOST_IDLE_BYTES or self._given_up > MOST_GIVEN_UP:
+            self._close(ErrorCodes.ENHANCE_YOUR_CALM)
+            return
+        self._turn = A_DATA_TURN if self._idle_bytes - idle_before < nbytes // 2 else A_TURN
         self._flush()
         self._close_if_done()
         self._watch()
@@ -190,9 +209,11 @@ class GrpcConnection(asyncio.Protocol):
         elif isinstance(event, StreamEnded):
             call = self._open.pop(event.stream_id, None)
             if call is not None:
+                self._given_up = self._idle_bytes = 0
                 self._whole.append(call)
                 self._go_on()
         elif isinstance(event, StreamReset):
+            self._given_up += 1
             self._open.pop(event.stream_id, None)
         elif isinstance(event, RemoteSettingsChanged):
             self._is_met = True
@@ -222,6 +243,7 @@ class GrpcConnection(asyncio.Protocol):
         call = self._open.get(event.stream_id)
         if call is None:
             return
+        self._idle_bytes -= len(event.data)
         try:
             call.frame.add(event.data)
         except BadInputError as error:

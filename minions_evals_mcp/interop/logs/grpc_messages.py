@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.logs.otlp_intake import AGAIN_S, IntakeAnswer
-from minions_evals_mcp.interop.logs.otlp_requests import LARGEST, unpacked
+from minions_evals_mcp.interop.logs.otlp_intake import AGAIN_S, IntakeAnswer, Sent
+from minions_evals_mcp.interop.logs.otlp_requests import LARGEST
 from minions_evals_mcp.interop.logs.protobuf_writing import counted, sized
 
 FRAME = 5
@@ -31,11 +31,11 @@ class MessageFrame:
         if len(self.body) > LARGEST + FRAME or self._told() > LARGEST:
             raise BadInputError(f"the request is larger than {LARGEST} bytes.", remedy="Export smaller batches.")
 
-    def message(self, encoding: str) -> bytes:
-        """The message, unpacked; raises `BadInputError` where it is cut off, damaged or too large."""
+    def sent(self, encoding: str) -> Sent:
+        """The message; raises `BadInputError` where it is cut off."""
         if len(self.body) < FRAME or self.body[0] > 1 or len(self.body) != FRAME + self._told():
             raise BadInputError("the request is not one whole gRPC message.")
-        return unpacked(bytes(self.body[FRAME:]), encoding if self.body[0] else "")
+        return Sent(bytes(self.body[FRAME:]), encoding if self.body[0] else "")
 
     def _told(self) -> int:
         """The length that the frame says, once it is there."""

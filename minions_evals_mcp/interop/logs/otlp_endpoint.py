@@ -14,8 +14,8 @@ from starlette.routing import Route
 
 from minions_evals_mcp.bounded_connections import BoundedServer, Places, own_bounds
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.logs.otlp_intake import AGAIN_S, KEPT, UNKNOWN_KIND, IntakeAnswer, OtlpIntake
-from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF, Signal, partial_success, unpacked
+from minions_evals_mcp.interop.logs.otlp_intake import AGAIN_S, KEPT, UNKNOWN_KIND, IntakeAnswer, OtlpIntake, Sent
+from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF, Signal, partial_success
 
 PATH = "/v1/traces"
 LAST_REQUESTS_S = 2
@@ -37,10 +37,10 @@ def otlp_app(intake: OtlpIntake, *, formats: Collection[str] = tuple(KINDS), mor
             if kind in KINDS.values() and kind not in kinds:
                 return _refused(IntakeAnswer(UNKNOWN_KIND, f"{kind} is not taken here."))
 
-            async def body() -> bytes:
-                return unpacked(await _body(request), request.headers.get("content-encoding", "").lower())
+            async def sent() -> Sent:
+                return Sent(await _body(request), request.headers.get("content-encoding", "").lower())
 
-            answer = await intake.take(signal, kind, body)
+            answer = await intake.take(signal, kind, sent)
             if answer.outcome is not KEPT:
                 return _refused(answer)
             return Response(partial_success(signal, answer.rejected, answer.why, kind), 200, media_type=kind)

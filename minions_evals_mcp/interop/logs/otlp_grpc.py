@@ -14,7 +14,7 @@ import anyio
 from minions_evals_mcp.bounded_connections import QUEUED, Places
 from minions_evals_mcp.interop.logs.grpc_connection import GrpcCall, GrpcConnection, GrpcListener
 from minions_evals_mcp.interop.logs.otlp_endpoint import LAST_REQUESTS_S
-from minions_evals_mcp.interop.logs.otlp_intake import BROKEN, KEPT, UNKNOWN_KIND, IntakeAnswer, OtlpIntake
+from minions_evals_mcp.interop.logs.otlp_intake import BROKEN, KEPT, UNKNOWN_KIND, IntakeAnswer, OtlpIntake, Sent
 from minions_evals_mcp.interop.logs.otlp_requests import PROTOBUF, Signal, partial_success
 
 PATHS: dict[str, Signal] = {
@@ -42,11 +42,11 @@ class OtlpService:
         """Takes the request in, and returns the reply's message beside the answer."""
         signal = PATHS[call.path]
 
-        async def message() -> bytes:
-            return call.frame.message(call.headers.get("grpc-encoding", ""))
+        async def sent() -> Sent:
+            return call.frame.sent(call.headers.get("grpc-encoding", ""))
 
         try:
-            answer = await self._intake.take(signal, PROTOBUF, message)
+            answer = await self._intake.take(signal, PROTOBUF, sent)
         except Exception:  # noqa: BLE001  as a web server does: one request that breaks us ends no other
             _log.exception("a request could not be answered")
             return IntakeAnswer(BROKEN, "The request could not be answered."), b""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import anyio.to_thread
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, StoreError, UnsupportedError
-from minions_evals_mcp.interop.logs.otlp_requests import Rejected, Signal, document
+from minions_evals_mcp.interop.logs.otlp_requests import Rejected, Signal, document, small_enough, unpacked
 
 AGAIN_S = 5
 """An exporter that is asked to wait comes again after so many seconds."""
@@ -45,6 +47,14 @@ class IntakeAnswer:
     rejected: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request's body as it came, and how it is packed."""
+
+    body: bytes
+    encoding: str
+
+
 def _never() -> bool:
     return False
 
@@ -56,6 +66,7 @@ class OtlpIntake:
     takes: Mapping[Signal, Take]
     token: str | None = None
     is_full: Callable[[], bool] = _never
+    large: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
 
     def refusal(self, headers: Mapping[str, str]) -> IntakeAnswer | None:
         """Returns why a request with these headers is refused before its body is read."""
@@ -67,10 +78,10 @@ class OtlpIntake:
             return IntakeAnswer(NOT_NOW, "Too many traces wait; send again later.")
         return None
 
-    async def take(self, signal: Signal, kind: str, unpacked: Callable[[], Awaitable[bytes]]) -> IntakeAnswer:
+    async def take(self, signal: Signal, kind: str, sent: Callable[[], Awaitable[Sent]]) -> IntakeAnswer:
         """Reads the request and takes it in: once this says that it is kept, it is."""
         try:
-            rejected = await self.takes[signal](document(await unpacked(), kind, signal))
+            rejected = await self.takes[signal](await self._read(signal, kind, await sent()))
         except StoreError:
             return IntakeAnswer(NOT_NOW, "The store cannot be written; send again later.")
         except UnsupportedError as error:
@@ -78,6 +89,17 @@ class OtlpIntake:
         except (BadInputError, InvalidRecordError, ValueError) as error:
             return IntakeAnswer(UNREADABLE, str(error))
         return IntakeAnswer(KEPT) if rejected is None else IntakeAnswer(KEPT, rejected.why, rejected.number)
+
+    async def _read(self, signal: Signal, kind: str, sent: Sent) -> Json:
+        """The request's document; a large one is unpacked and read beside the others, and no two large ones at a time."""
+        small = small_enough(sent.body, sent.encoding)
+        if small is not None:
+            return document(small, kind, signal)
+
+        def read() -> Json:
+            return document(unpacked(sent.body, sent.encoding), kind, signal)
+
+        return await anyio.to_thread.run_sync(read, limiter=self.large)
 
 
 def brings(headers: Mapping[str, str], token: str) -> bool:

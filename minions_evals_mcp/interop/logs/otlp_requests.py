@@ -7,7 +7,7 @@ import json
 import zlib
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import JsonValue
 
@@ -20,11 +20,14 @@ from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.protobuf_fields import more_fields_than
 
 if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor
     from google.protobuf.message import Message
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 LARGEST = 16_000_000
 """So many bytes may one request have, unpacked."""
+SMALL = 65_536
+"""A request of so many bytes, unpacked, is read at once; a larger one may take a second, in which others are answered."""
 MOST_VALUES = 500_000
 """So many values may it hold: as empty ones they would take a hundred times their own size in memory."""
 Signal = Literal["traces", "logs", "metrics"]
@@ -45,6 +48,18 @@ class Rejected:
 
     number: int
     why: str
+
+
+def small_enough(body: bytes, encoding: str) -> bytes | None:
+    """The request's bytes where they are few; None where they are not, or cannot be unpacked."""
+    if encoding in ("", "identity"):
+        return body if len(body) <= SMALL else None
+    unpacking = zlib.decompressobj(_GZIP)
+    try:
+        content = unpacking.decompress(body, SMALL) if encoding == "gzip" else b""
+    except zlib.error:
+        return None
+    return content if unpacking.eof else None
 
 
 def unpacked(body: bytes, encoding: str) -> bytes:
@@ -117,12 +132,12 @@ def _of_protobuf(body: bytes, signal: Signal) -> Json:
     from google.protobuf.json_format import MessageToDict  # noqa: PLC0415  an extra: imported where it is used
     from google.protobuf.message import DecodeError  # noqa: PLC0415  as above
 
-    if more_fields_than(MOST_VALUES, body):
-        raise _too_many()
     request = _message_of(signal)
     try:
+        if more_fields_than(MOST_VALUES, body, cast("Descriptor", request.DESCRIPTOR)):
+            raise _too_many()
         request.ParseFromString(body)
-    except DecodeError:
+    except (DecodeError, ValueError):
         raise BadInputError(f"the request is no protobuf of {signal}.") from None
     message: Json = MessageToDict(request)
     for resource in listed_values(message.get(LISTS[signal])):

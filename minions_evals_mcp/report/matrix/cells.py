@@ -63,10 +63,16 @@ def failed_by(cell: Cell) -> str:
     return "" if cell.passed or failed is None else f"{failed.type}: {failed.reason}"
 
 
+def why_open(cell: Cell) -> str:
+    """Why an output has no verdict: no choice was made, it waits to be judged, or what could not be done."""
+    waits = "waits to be judged" if cell.outcome == "awaiting-judgments" else cell.reason
+    return cell.undecided or waits
+
+
 def reasons(cell: Cell) -> str:
     """The reason of each check, those that failed first; of an output that was not judged, why."""
     if not cell.asked or cell.passed is None:
-        return cell.reason
+        return why_open(cell)
     ordered = sorted(cell.scores, key=lambda score: score.passed)
     return "; ".join(
         f"{'passed' if score.passed else 'failed'} {score.metric or score.type}: {score.reason}" for score in ordered

@@ -15,7 +15,7 @@ from minions_evals_mcp.report.charts import marks
 from minions_evals_mcp.report.charts.trend import chart_css
 from minions_evals_mcp.report.documents.page import own_file, page_templates, policy
 from minions_evals_mcp.report.junit import attributes, xml_text
-from minions_evals_mcp.report.matrix.cells import MARKS
+from minions_evals_mcp.report.matrix.cells import MARKS, why_open
 from minions_evals_mcp.report.matrix.verdict import verdict
 
 
@@ -101,9 +101,9 @@ def _outcome(cell: Cell) -> str:
     if cell.success:
         return ""
     if cell.verdict == "open":
-        return f"<skipped{attributes({'message': cell.reason or 'waits for a judgment'})}/>"
+        return f"<skipped{attributes({'message': why_open(cell)})}/>"
     if cell.verdict == "error":
-        why = cell.undecided or cell.reason
+        why = why_open(cell)
         return f"<error{attributes({'message': why or 'no output'})}>{xml_text(why)}</error>"
     why = "; ".join(_reasons(cell)) or ("another output was selected" if cell.passed else "failed")
     message = attributes({"message": why, "type": "assertion"})

@@ -10,6 +10,8 @@ import threading
 from pathlib import Path
 from typing import cast
 
+import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 from google.protobuf.json_format import ParseDict
@@ -29,7 +31,7 @@ from minions_evals_mcp.operations.engine import Engine
 from tests.agent.sources.test_otlp import TOKEN, as_protobuf, intake_on, rubric, trace
 from tests.hang import HANG_S
 from tests.shared.agent.desk import Desk, Json
-from tests.shared.agent.grpc_exporter import called, exported, needs_grpc, path
+from tests.shared.agent.grpc_exporter import called, exported, grpc_served, needs_grpc, path
 from tests.shared.agent.waiting import until
 from tests.shared.interop.session_shapes import LOGS, plan
 from tests.shared.interop.telemetry_shapes import Piece
@@ -146,6 +148,27 @@ async def test_a_request_that_breaks_us_ends_no_other() -> None:
     calls = [(TRACES, as_protobuf(trace(1))), (path("logs"), b"")]
     replies = await exported(OtlpIntake({"traces": _broken, "logs": _nothing}), calls)
     assert [reply.code for reply in replies] == ["INTERNAL", "OK"]
+
+
+async def test_a_small_request_does_not_wait_for_large_ones(engine: Engine) -> None:
+    intake = otlp_intake(intake_on(engine), None)
+    small, large = as_protobuf(trace(1)), as_protobuf(trace(2, "Here." * 20_000))
+    answered: list[str] = []
+
+    async def export(name: str, body: bytes, address: str) -> None:
+        (reply,) = await anyio.to_thread.run_sync(lambda: called(address, [(TRACES, body)], gzip=True))
+        answered.append(f"{name} {reply.code}")
+
+    with anyio.fail_after(HANG_S):
+        async with (
+            grpc_served(intake) as address,
+            anyio.create_task_group() as tasks,
+            intake.large,
+        ):  # one is being read
+            tasks.start_soon(export, "large", large, address)
+            await anyio.sleep(0.1)
+            await export("small", small, address)
+    assert answered == ["small OK", "large OK"]
 
 
 def test_grpc_without_its_packages_is_refused_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,8 @@ from typing import Any, cast
 
 import pytest
 
+from minions_evals_mcp.interop.log_formats.table import FORMATS
+from minions_evals_mcp.interop.log_formats.unknown_files import KEYS
 from minions_evals_mcp.interop.logs.files import HEAD
 from tests.shared.cli.terminal import Terminal
 from tests.shared.interop.makers import Json, inspect_json, inspect_sample, written
@@ -51,6 +53,26 @@ def test_a_file_of_no_known_format_is_answered_with_what_it_holds_and_the_format
     keys = UNKNOWN[name][0] if isinstance(UNKNOWN[name], list) else UNKNOWN[name]
     for key in cast("Json", keys) if isinstance(keys, dict) else ():
         assert key in ended.err
+
+
+def test_every_format_of_text_can_be_the_nearest() -> None:
+    others = {
+        "inspect-eval",
+        "parquet",
+        "every-eval-ever-results",
+    }  # of no text, and the aggregate of a format that is named
+    assert {form.name for form in FORMATS} == {*KEYS, *others}
+
+
+def test_the_head_of_a_tau2_run_in_a_folder_is_answered_with_the_command_that_makes_one_file(at: Terminal) -> None:
+    written(
+        at.folder / "results.json",
+        {"info": {"environment_info": {"domain_name": "retail"}}, "tasks": [], "timestamp": "t"},
+    )
+    ended = at.run("import", "results.json")
+    assert ended.code == 2
+    assert "whose simulations are files in the folder simulations/" in ended.err
+    assert "tau2 convert-results results.json --to json" in ended.err
 
 
 def test_a_table_is_answered_with_the_command_that_imports_its_rows(at: Terminal) -> None:
@@ -108,7 +130,7 @@ def test_a_data_set_of_pydantic_evals_is_read_as_yaml_and_its_other_evaluators_m
     )
     taken = at.run("import", "d.yaml", "--json").one()
     assert (taken["format"], taken["samples"]) == ("pydantic-evals", 2)
-    assert taken["unreadChecks"] == {"Own": 1, "EqualsExpected": 1}
+    assert taken["unreadChecks"] == {"Own": 1}
     cases = cast("list[Json]", at.run("list", "test-case", "--json").one()["records"])
     by_name = {case["fields"]["name"]: case["fields"] for case in cases}
     assert [check["type"] for check in by_name["a"]["assertions"]] == ["equals"]

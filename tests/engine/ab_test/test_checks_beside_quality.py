@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -61,6 +61,33 @@ async def ran(engine: Engine, criterion: Criterion, cases: int = 8, **fields: st
     ]  # fmt: skip
     await save(engine, made, benchmark("b", *names))
     return await run_ab_test(engine, AbTestRequest(benchmark_id="b", branches=BRANCHES, winner_criteria=criterion))
+
+
+@dataclass
+class Often(Drawn):
+    """A client of which each model gives the wanted answer so many times, and then another."""
+
+    left: dict[str, int] = field(default_factory=dict[str, int])
+
+    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
+        """The answer."""
+        del deadline_s
+        self.left[request.model] -= 1
+        text = "happy am" if self.left[request.model] >= 0 else "sad"
+        return Completion(text, request.model, "stop", TokenUsage(5, 5), 100.0, 1e-5, 1, (), 30.0)
+
+
+async def test_an_iteration_that_ties_is_no_win_of_the_control(engine: Engine) -> None:
+    engine.models, engine.opened_embedder = Named(Often("x", left={"alike": 4, "right": 6})), Words()
+    await save(engine, minion("c", "test-case", name="c", inputs={"q": "c"}, expectedOutputs={"output": "happy am"}))
+    found = await run_ab_test(engine, AbTestRequest(test_case_id="c", branches=BRANCHES, iterations=8))
+    by = {branch.branch_name: branch for branch in found.branches}
+    assert by["right"].wins - by["alike"].wins == 2
+    assert sum(branch.wins for branch in found.branches) + found.ties == 8
+    assert found.winner is not None
+    assert found.winner.branch_name == "right", "each iteration that decides something counts, and no other"
+    assert f"{found.ties} of 8 iterations tied and count for no branch" in found.note
+    assert f"first in {by['right'].wins} of 8 iterations, {found.ties} tied" in ab_words.how_sure(found)
 
 
 async def test_the_first_line_says_that_the_winner_fails_its_checks_and_another_passes(engine: Engine) -> None:

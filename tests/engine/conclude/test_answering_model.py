@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.domain.results import BenchmarkRun, TestRun
+from minions_evals_mcp.engine.answers.run_diff import diff_runs
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.standing import judge_standing
 from minions_evals_mcp.models.client import ModelClient
@@ -18,6 +21,7 @@ from minions_evals_mcp.models.replies import Completion, Reply
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.jobs import Job
+from tests.shared.cli.terminal import Terminal
 from tests.shared.engine.labelled import labelled
 from tests.shared.fakes.llm_server import serving
 from tests.workshop import START, all_of, answer, bench, benchmark, benchmark_run, case, config_in, opened, rubric, save
@@ -119,3 +123,20 @@ async def test_labels_say_nothing_of_a_model_that_did_not_judge_what_was_labelle
     standing = await judged.store.read(lambda db: judge_standing(db, [moved.id], at=START))
     assert standing.state == "unknown"
     assert "the model answered as judge-2026-05, and as judge-2026-03 on the labelled outputs" in standing.in_words
+
+
+async def test_no_interface_calls_a_fall_of_another_answering_model_the_agents(judged: Engine) -> None:
+    for model in ("judge-2026-03", "judge-2026-03", "judge-2026-11"):
+        await ran(judged, model)
+    runs_of = [record.id for record in await all_of(judged, BenchmarkRun)]
+    diff = await diff_runs(judged, runs_of[-2], runs_of[-1], limit=5)
+    why = f"the judge's model answered as judge-2026-03 in {runs_of[-2]} and as judge-2026-11 in {runs_of[-1]}"
+    assert (diff.reading.verdict, diff.reading.why) == (None, why)
+    trend = await summarize_trend(judged, "b")
+    assert trend.change is None or trend.change.verdict is None
+    summary = await summarize(judged, runs_of[-1])
+    assert summary.change is None or summary.change.verdict is None
+    terminal = Terminal(judged.config.db.parent)
+    for command in (["runs", runs_of[-1]], ["trend", "b"], ["diff", runs_of[-2], runs_of[-1]], ["runs"]):
+        told = terminal.run(*command).out
+        assert "regressed" not in told, (command, told)

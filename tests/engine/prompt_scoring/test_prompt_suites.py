@@ -196,10 +196,11 @@ async def test_the_winner_follows_the_tie_rule(b: str, options: dict[str, float]
     assert found.tie_threshold == options.get("tie_threshold", 0.01)
 
 
-async def test_a_tenth_more_is_said_to_be_a_meaningful_improvement() -> None:
-    storage: list[Json] = [{"id": "a", "content": "0.7"}, {"id": "b", "content": "0.8"}, plain("c", promptId="a")]
+@pytest.mark.parametrize(("b", "meaningful"), [("0.8", True), ("0.79", False), ("0.9", True), ("0.6", False)])
+async def test_a_tenth_more_is_said_to_be_a_meaningful_improvement(b: str, meaningful: bool) -> None:
+    storage: list[Json] = [{"id": "a", "content": "0.7"}, {"id": "b", "content": b}, plain("c", promptId="a")]
     found = await compare_versions(prompt_id_a="a", prompt_id_b="b", storage=storage, llm=echo, evaluator=graded)
-    assert found.is_meaningful_improvement
+    assert found.is_meaningful_improvement is meaningful
     assert found.suite_a.band.startswith("Good")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -110,3 +112,78 @@ def test_one_task_of_tau2_by_itself_is_read(tmp_path: Path) -> None:
     }  # fmt: skip
     (sample,) = samples(written(tmp_path / "task_001.json", task), "tau2-tasks")
     assert sample.id == "t1"
+
+
+CALL: Json = {"name": "look", "inputParameters": {"q": "é"}, "output": {"n": 1}}
+GOLDENS: list[Json] = [
+    {
+        "input": "Where?",
+        "actual_output": "In Paris",
+        "expected_output": "Paris",
+        "context": ["a", "b"],
+        "tools_called": [CALL],
+    },
+    {
+        "input": "Wo?",
+        "expected_output": None,
+        "additional_metadata": {"lang": "de"},
+        "expected_tools": [{"name": "look"}],
+    },
+]
+TALKS: list[Json] = [
+    {
+        "scenario": "wants a refund",
+        "expected_outcome": "paid",
+        "user_description": "hasty",
+        "turns": [{"role": "user", "content": "Hi"}],
+    },
+    {"scenario": "asks", "expected_outcome": None, "turns": None, "context": ["30 days"]},
+]
+
+
+def _deepeval_table(path: Path, rows: list[Json]) -> Path:
+    """The rows as DeepEval writes them to CSV: bars between texts of a list, mappings as JSON."""
+    names = [*dict.fromkeys(["name", "actual_output", *(name for row in rows for name in row)])]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return path
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, list) and all(isinstance(part, str) for part in cast("list[object]", value)):
+        return "|".join(cast("list[str]", value))
+    return json.dumps(value) if isinstance(value, list | dict) else "" if value is None else value
+
+
+@pytest.mark.parametrize("rows", [GOLDENS, TALKS], ids=["single", "conversational"])
+def test_a_table_of_goldens_says_what_its_json_says(tmp_path: Path, rows: list[Json]) -> None:
+    (table, whole) = (samples(_deepeval_table(tmp_path / "g.csv", rows)), samples(written(tmp_path / "g.json", rows)))
+    assert [replace(one, where="") for one in table] == [replace(one, where="") for one in whole]
+
+
+def test_what_a_golden_was_answered_is_its_recorded_output(tmp_path: Path) -> None:
+    cases, runs = kept(written(tmp_path / "g.json", GOLDENS))
+    assert len(cases) == 2
+    assert [run.fields.outputs for run in runs] == [{"output": "In Paris"}]
+    log = runs[0].fields.tool_calls_log or []
+    assert [(step.tool, step.arguments, step.result) for step in log] == [("look", {"q": "é"}, {"n": 1})]
+
+
+@pytest.mark.parametrize(
+    ("told", "persona", "beside"),
+    [
+        ({"user_description": "hasty", "persona": {"characteristics": "hasty"}}, "hasty", {}),
+        ({"persona": {"name": "Ada", "characteristics": "calm"}}, "Ada\ncalm", {}),
+        (
+            {"persona": {"characteristics": "calm", "voice": "v"}},
+            "calm",
+            {"persona": {"characteristics": "calm", "voice": "v"}},
+        ),
+    ],
+)
+def test_the_persona_of_a_golden_plays_the_user(tmp_path: Path, told: Json, persona: str, beside: Json) -> None:
+    (found,) = samples(written(tmp_path / "g.json", [{"scenario": "asks", "expected_outcome": "ok", **told}]))
+    assert found.conversation is not None
+    assert (found.conversation["persona"], found.extra) == (persona, beside)

@@ -29,7 +29,8 @@ SAMPLES_UNDER: dict[str, str] = {
     "data-set": "", "openevals": "", "tau2-tasks": "", "adk-evalset": "eval_cases", "pydantic-evals": "cases", "strands": "cases",
     "inspect-json": "samples", "promptfoo": "results.results", "deepeval": "testCases", "skill-evals": "evals",
     "every-eval-ever-results": "", "tau-bench": "", "tau2": "simulations", "opencode": "messages",
-    "claude-plugin-eval": "cases", "pydantic-evals-report": "cases", "strands-report": "cases", "otel-logs": "resourceLogs",
+    "claude-plugin-eval": "cases", "pydantic-evals-report": "cases", "strands-report": "cases",
+    "harbor": "trial_results", "otel-logs": "resourceLogs",
 }  # fmt: skip
 """Where a document's list of samples stands; of other formats each line is one."""
 SESSIONS = ("claude-code", "codex", "gemini-cli", "opencode", "otel-logs")
@@ -50,6 +51,7 @@ NO_IDS = (
     "pydantic-evals-report",
     "strands",
     "strands-report",
+    "harbor",
 )
 """Formats in which a sample that comes again is another try, another case, or the same row once more."""
 

@@ -24,6 +24,28 @@ Path_ = tuple[str | int, ...]
 TABLES = ("parquet", "every-eval-ever-results")
 """Formats whose columns and aggregates are tested in their own files."""
 
+_GIVEN: dict[str, Any] = {
+    "Contains": {"value": "A", "case_sensitive": False, "evaluation_name": "has"},
+    "LLMJudge": {"rubric": "is kind", "model": "m", "include_expected_output": True, "score": {"evaluation_name": "s"}},
+    "Own": {"most": 3},
+}
+EVALUATORS: dict[str, Any] = {
+    "pydantic-evals": {
+        "name": "geo", "report_evaluators": [{"ConfusionMatrixEvaluator": {"title": "t"}}],
+        "evaluators": ["EqualsExpected", *({name: given} for name, given in _GIVEN.items())],
+        "cases": [{"name": "a", "inputs": "?", "expected_output": "A", "evaluators": [{"GEval": {"criteria": "c"}}]}],
+    },
+    "strands": {
+        "cases": [{"name": "a", "input": "?", "expected_output": "A", "expected_assertion": "said"}],
+        "evaluators": [
+            {"evaluator_type": "Equals", "name": "same"}, {"evaluator_type": "StartsWith", "value": "A", "case_sensitive": False},
+            {"evaluator_type": "OutputEvaluator", "rubric": "is kind", "model_id": "m", "system_prompt": "p"},
+            {"evaluator_type": "ToolCalled", "tool_name": "look"}, {"evaluator_type": "Own", "most": 3},
+        ],
+    },
+}  # fmt: skip
+"""Suites whose evaluators have options that mean something here, and such that do not."""
+
 
 def _leaves(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
     if isinstance(value, dict | list):
@@ -108,6 +130,13 @@ def _lost(form: str, path: Path) -> Iterator[str]:
 def _is_named(field: str, form: str) -> bool:
     parts = f"/{field.replace(' ', '/')}/"
     return any(f"/{name}/" in parts for name in NOT_TAKEN.get(form, {}))
+
+
+@pytest.mark.parametrize("form", EVALUATORS)
+def test_what_evaluators_are_given_is_found_again(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "suite.json"
+    path.write_text(json.dumps(EVALUATORS[form]), "utf-8")
+    assert [*_lost(form, path)] == []
 
 
 @pytest.mark.parametrize("form", [form for form in WHOLE if form not in TABLES])

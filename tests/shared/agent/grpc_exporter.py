@@ -46,7 +46,7 @@ def called(
     import grpc  # noqa: PLC0415  an extra
 
     packing = grpc.Compression.Gzip if gzip else grpc.Compression.NoCompression
-    options = [("grpc.max_send_message_length", -1), ("grpc.enable_retries", 0)]
+    options = [("grpc.max_send_message_length", -1), ("grpc.enable_retries", 0), ("grpc.use_local_subchannel_pool", 1)]
     channel: Any = grpc.insecure_channel(address, options=options)
     replies: list[Replied] = []
     with channel:

@@ -27,7 +27,7 @@ async def at_work(
 ) -> AsyncGenerator[Agent]:
     """An agent that holds the lease."""
     async with held_lease(engine) as holder:
-        yield Agent(engine, bind(engine.skills, engine.config.skills), holder, rhythm, route, target)
+        yield Agent(engine, bind(engine.skills), holder, rhythm, route, target)
 
 
 async def drained(engine: Engine, *, route: Route = pulled, rhythm: Rhythm = QUICK, target: str | None = None) -> Agent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from tests.shared.interop.makers import Json
 
@@ -93,3 +94,43 @@ def _verdict(said: Said | str, evaluator: str) -> tuple[float, bool, str, list[J
         "as seen",
         [{"score": float(value), "test_pass": bool(value), "reason": "as seen"}],
     )
+
+
+def harbor_trial(name: str, rewards: Json | None, error: tuple[str, bool] | None = None) -> Json:
+    """The result of a trial of Harbor; `error` is an exception and whether its reward is valid all the same."""
+    raised: Json | None = None
+    if error is not None:
+        policy = {"should_retry": True, "should_grade": True, "has_valid_reward": error[1]}
+        raised = {
+            "exception_type": error[0],
+            "exception_message": "as seen",
+            "exception_traceback": "…",
+            "policy": policy,
+        }
+    return {
+        "id": f"id-{name}", "task_name": name.rpartition("__")[0], "trial_name": name, "source": "mini", "task_checksum": "c",
+        "config": {"job_id": "j1", "agent": {"name": "coder"}},
+        "agent_info": {"name": "coder", "version": "2", "model_info": {"name": "m", "provider": "p"}},
+        "agent_result": {"n_input_tokens": 10, "n_cache_tokens": 3, "n_output_tokens": 5, "cost_usd": 0.5, "metadata": {"k": "v"}},
+        "verifier_result": None if rewards is None else {"rewards": rewards}, "exception_info": raised,
+        "started_at": "2026-11-01T10:00:00Z", "finished_at": "2026-11-01T10:00:09Z",
+    }  # fmt: skip
+
+
+def harbor_job(*trials: Json, whole: bool = True) -> Json:
+    """The result of a job of Harbor: with its trials, else with what its statistics say of each."""
+    about: Json = {"schema_version": 1, "id": "j1", "started_at": "2026-11-01T10:00:00Z", "n_total_trials": len(trials)}
+    if whole:
+        return {**about, "stats": {"evals": {}}, "trial_results": [*trials]}
+    rewards: dict[str, dict[str, list[str]]] = {}
+    exceptions: dict[str, list[str]] = {}
+    for trial in trials:
+        raised = trial["exception_info"]
+        if raised:
+            exceptions.setdefault(raised["exception_type"], []).append(trial["trial_name"])
+        if not raised or raised["policy"]["has_valid_reward"]:
+            given = cast("Json", cast("Json", trial["verifier_result"] or {}).get("rewards") or {})
+            for name, value in given.items():
+                rewards.setdefault(name, {}).setdefault(str(float(value)), []).append(trial["trial_name"])
+    evals = {"coder__m__mini": {"n_trials": len(trials), "reward_stats": rewards, "exception_stats": exceptions}}
+    return {**about, "stats": {"n_completed_trials": len(trials), "evals": evals}}

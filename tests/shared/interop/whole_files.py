@@ -29,7 +29,7 @@ from tests.shared.interop.log_parts import (
 from tests.shared.interop.makers import Json, inspect_archive, inspect_json, inspect_sample, written
 from tests.shared.interop.plugin_results import grader, run
 from tests.shared.interop.plugin_results import results as plugin_results
-from tests.shared.interop.report_shapes import pydantic_case, pydantic_report, strands_report
+from tests.shared.interop.report_shapes import harbor_job, harbor_trial, pydantic_case, pydantic_report, strands_report
 from tests.shared.interop.session_shapes import SHAPES, claude_logs, plan
 
 SAMPLES = tuple(inspect_sample(n, 1, "It is Paris") for n in range(3))
@@ -141,6 +141,10 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
             *(pydantic_case(f"{name} [1/1]", {"same": True, "near": 0.5, "tone": "kind"}, source=name) for name in "abc"),
             pydantic_case("d", {}, error="down"),
         )),
+    ),
+    "harbor": (
+        "result.json",
+        _json(harbor_job(*(harbor_trial(f"{name}__x", {"reward": 1.0, "style": 0.5}, ("AgentTimeoutError", True)) for name in "abc"))),
     ),
     "strands-report": (
         "report.json", _json(strands_report({name: {"same": True, "near": 0.5} for name in "abc"}, ("same", "near"), trajectory=["look"])),

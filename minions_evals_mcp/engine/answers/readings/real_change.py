@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import replace
 
 from minions_evals_mcp.domain.results import Evidence
-from minions_evals_mcp.engine.conclude.comparison import pairing
+from minions_evals_mcp.engine.conclude.comparison import answered_apart, pairing
 from minions_evals_mcp.engine.conclude.decision import MARGIN, left_open
 from minions_evals_mcp.engine.conclude.missing_outputs import with_missing
 from minions_evals_mcp.errors import BadInputError, ConflictError
@@ -27,6 +27,8 @@ def difference(
     "improved" and "equivalent" must hold with each missing output as a failure, else it is inconclusive, and the text is why.
     """
     level = 1 - ERROR / tests
+    if apart := answered_apart(db, before, after):
+        return None, apart
     try:
         paired = pairing(db, before, after, scores=scores)
     except (BadInputError, ConflictError) as error:

@@ -85,7 +85,7 @@ class _Row:
 def read(path: Path) -> Iterator[Item]:
     """A sample for each case, with the recorded verdicts of all evaluators."""
     document = the_object(whole_document(path), str(path))
-    yield EvaluationLog(NAME, path.stem, path.stem, extra=without(document, "cases", *LISTS), own_id=False)
+    yield EvaluationLog(NAME, path.stem, TOOL, extra=without(document, "cases", *LISTS), own_id=False)
     for place, rows in enumerate(_cases(document, str(path)), 1):
         yield _sample(rows, place, f"{path}: case {place}")
 

@@ -8,14 +8,24 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp.cli.keep.log_imports import explained
+from minions_evals_mcp.cli.keep.log_imports import explained, explanation
+from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.interop.log_formats.reports.harbor import UNNAMED
+from minions_evals_mcp.interop.logs.sample import LogSample
 from minions_evals_mcp.scoring.assertions.table import check
 from minions_evals_mcp.scoring.checks import Checked, Subject
 from tests.shared.interop.makers import Json, extra, foreign, kept, samples, written
-from tests.shared.interop.report_shapes import Said, pydantic_case, pydantic_report, strands_report
+from tests.shared.interop.report_shapes import (
+    Said,
+    harbor_job,
+    harbor_trial,
+    pydantic_case,
+    pydantic_report,
+    strands_report,
+)
 
 SAYINGS: tuple[bool | str, ...] = (True, False, "!scorer down")
 
@@ -115,3 +125,84 @@ def test_tool_calls_of_a_strands_session_are_read(tmp_path: Path) -> None:
     _, runs = kept(written(tmp_path / "r.json", strands_report({"a": {"same": True}}, ("same",), trajectory=session)))
     log = runs[0].fields.tool_calls_log or []
     assert [(step.tool, step.arguments, step.result) for step in log] == [("look", {"q": "é"}, "42")]
+
+
+TRIALS: dict[str, tuple[Json, bool | str | None]] = {
+    "a__1": (harbor_trial("a__1", {"reward": 1.0}), True),
+    "a__2": (harbor_trial("a__2", {"reward": 0.0}), False),
+    "b__1": (harbor_trial("b__1", {"reward": 0.5}), False),
+    "c__1": (harbor_trial("c__1", {"reward": 0.0}, ("AgentTimeoutError", True)), False),
+    "d__1": (harbor_trial("d__1", {"reward": 1.0}, ("ApiRateLimitError", False)), "ApiRateLimitError"),
+    "e__1": (harbor_trial("e__1", None, ("EnvironmentStartTimeoutError", False)), "EnvironmentStartTimeoutError"),
+    "f__1": (harbor_trial("f__1", {"reward": 1, "style": 0.2}), True),
+    "g__1": (harbor_trial("g__1", {"accuracy": 1.0, "speed": 0.2}), None),
+    "h__1": (harbor_trial("h__1", {"accuracy": 1.0}), True),
+}
+"""Trials by their names, and what each comes to: a verdict, an error, or None where no reward is the one that decides."""
+
+
+def _comes_to(sample: LogSample) -> bool | str | None:
+    assert sample.produced is not None
+    if sample.produced.error is not None:
+        return sample.produced.error.partition(":")[0]
+    subject = Subject("", recorded_scores=tuple(score.wire() for score in sample.produced.scores))
+    found = [check(Assertion.model_validate(one), subject) for one in sample.assertions]
+    return (
+        all(one.passed for one in found if isinstance(one, Checked))
+        if any(isinstance(one, Checked) for one in found)
+        else None
+    )
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_job_of_harbor_says_what_its_trials_say(tmp_path: Path, whole: bool) -> None:
+    job = harbor_job(*(trial for trial, _ in TRIALS.values()), whole=whole)
+    found = samples(written(tmp_path / "result.json", job))
+    assert {str(one.id): _comes_to(one) for one in found} == {name: wanted for name, (_, wanted) in TRIALS.items()}
+    assert [one.epoch for one in found if one.case == "a"] == [1, 2]
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_a_trial_of_harbor_alone_says_the_same(tmp_path: Path, name: str) -> None:
+    trial, wanted = TRIALS[name]
+    (found,) = samples(written(tmp_path / "result.json", trial))
+    assert _comes_to(found) == wanted
+    assert found.produced is not None
+    assert (found.produced.input_tokens, found.produced.output_tokens, found.produced.cost) == (10, 5, 0.5)
+
+
+def test_trials_that_a_job_names_nowhere_are_counted_as_left_out(tmp_path: Path) -> None:
+    job = harbor_job(TRIALS["a__1"][0], harbor_trial("n__1", None), whole=False)
+    assert UNNAMED in explanation(written(tmp_path / "result.json", job), None)
+
+
+SUITE: dict[str, Json] = {
+    "pydantic-evals": {"cases": [{"name": "a", "inputs": "?", "expected_output": None}], "evaluators": []},
+    "strands": {"cases": [{"name": "a", "input": "?", "expected_output": "A"}], "evaluators": []},
+}
+EVALUATORS: tuple[tuple[str, object, list[Json], tuple[str, ...]], ...] = (
+    ("pydantic-evals", "EqualsExpected", [], ()),
+    ("pydantic-evals", {"Contains": "A"}, [{"type": "contains", "value": "A"}], ()),
+    ("pydantic-evals", {"Contains": {"value": "A", "evaluation_name": "x"}}, [{"type": "contains", "value": "A", "metric": "x"}], ()),
+    ("pydantic-evals", {"Contains": {"value": {"k": 1}}}, [], ("Contains",)),
+    ("pydantic-evals", {"LLMJudge": {"rubric": "r", "assertion": False}}, [{"type": "llm-rubric", "value": "r", "weight": 0}],
+     ("an evaluator without an assertion",)),
+    ("strands", {"evaluator_type": "Equals"}, [{"type": "equals", "value": "A"}], ()),
+    ("strands", {"evaluator_type": "Equals", "value": 5}, [{"type": "equals", "value": 5}], ()),
+    ("strands", {"evaluator_type": "Contains", "value": "a", "case_sensitive": False}, [{"type": "icontains", "value": "a"}], ()),
+    ("strands", {"evaluator_type": "StartsWith", "value": "A", "case_sensitive": False}, [], ("StartsWith",)),
+    ("strands", {"evaluator_type": "OutputEvaluator", "rubric": "r"}, [{"type": "llm-rubric", "value": "r"}], ()),
+    ("strands", {"evaluator_type": "ToolCalled", "tool_name": "t"}, [{"type": "trajectory:tool-used", "value": "t"}], ()),
+    ("strands", {"evaluator_type": "TrajectoryEvaluator", "rubric": "r"}, [], ("TrajectoryEvaluator",)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "evaluator", "checks", "unread"), EVALUATORS)
+def test_an_evaluator_becomes_the_check_that_means_the_same_or_the_case_is_a_draft(
+    tmp_path: Path, form: str, evaluator: JsonValue, checks: list[Json], unread: tuple[str, ...]
+) -> None:
+    path = written(tmp_path / "suite.json", {**SUITE[form], "evaluators": [evaluator]})
+    (found,) = samples(path, form)
+    assert ([*found.assertions], found.unread) == (checks, unread)
+    cases, _ = kept(path, form)
+    assert (cases[0].fields.status == "draft") == bool(unread)
