@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from minions_evals_mcp.errors import BadInputError, EvalsError, legible
-from minions_evals_mcp.temporary_folders import temporary_folder
 
 GZIP = b"\x1f\x8b"
 MOST = 2 << 30
@@ -26,6 +25,8 @@ def unpacked(path: Path) -> Generator[Path]:
     if not is_packed(path):
         yield path
         return
+    from minions_evals_mcp.temporary_folders import temporary_folder  # noqa: PLC0415  few files are packed
+
     with temporary_folder("unpacked") as folder:
         plain = folder / (path.name.removesuffix(".gz") or path.name)
         _unpack(path, plain)

@@ -26,7 +26,6 @@ from minions_evals_mcp.sandbox.lacking import answered_otherwise, lacking
 from minions_evals_mcp.sandbox.limits import Limits, returned, short_error
 from minions_evals_mcp.sandbox.python_reads import unread_in_python
 from minions_evals_mcp.scoring.checks import Guards, Ran, SnippetError
-from minions_evals_mcp.temporary_folders import temporary_folder
 
 if TYPE_CHECKING:
     from pydantic_monty import Monty, MontyRuntimeError, MontySession, MontySyntaxError, ResourceLimits
@@ -94,6 +93,7 @@ def _launcher() -> Generator[Path | None]:
         yield None
         return
     from minions_evals_mcp.sandbox.worker import python_command  # noqa: PLC0415  only where it is used
+    from minions_evals_mcp.temporary_folders import temporary_folder  # noqa: PLC0415  as above
 
     monty = Path(sysconfig.get_path("scripts")) / "monty"
     command = " ".join(map(quote, (*python_command(_LAUNCHER), str(monty))))
