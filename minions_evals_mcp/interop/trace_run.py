@@ -22,6 +22,9 @@ VERSION = "minions.prompt_version_ref"
 CONVERSATION = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "thread.id")
 """Attributes that name the conversation which several runs belong to."""
 _AGENTS = frozenset(("assistant", "tool"))
+_ANSWERING = frozenset(("assistant", "model", "ai"))
+_SPEAKERS = _ANSWERING | {"user", "system"}
+_RESULTS = frozenset(("tool_result", "tool_call_response", "function_call_output"))
 _TOKENS = (
     ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
     ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
@@ -141,13 +144,36 @@ def _moment(nanos: int) -> str | None:
 
 
 def _inputs(spans: list[Span]) -> Json:
-    """Returns what the agent was given: an object as it is, else the first thing that its user said."""
+    """What the agent was given: an object as it is, the conversation up to the question, else the first thing that its user said."""
     input_given = next((messages for span in spans if (messages := messages_in(span)) is not None), None)
     if isinstance(input_given, list):
         if all(obj(message).get("role") in _AGENTS for message in input_given):
             return {}  # who asked was left out
+        if talk := _conversation(input_given):
+            return {"messages": [*talk]}
         return {"input": next((text for role, text in _spoken(input_given) if role == "user"), last_text(input_given))}
     return input_given if isinstance(input_given, dict) else {} if input_given is None else {"input": input_given}
+
+
+def _conversation(messages: list[JsonValue]) -> list[Json]:
+    """The words of a conversation that the agent was given, up to the last of its user's; none where no answer stands before them."""
+    talk: list[Json] = []
+    for message in messages:
+        words = [text for _, text in _spoken([_without_results(obj(message))])]
+        role = str(obj(message).get("role"))
+        if words and role in _SPEAKERS:
+            talk.append({"role": "assistant" if role in _ANSWERING else role, "content": words[0]})
+    last = max((place for place, said in enumerate(talk) if said["role"] == "user"), default=-1)
+    return talk[: last + 1] if any(said["role"] == "assistant" for said in talk[: max(last, 0)]) else []
+
+
+def _without_results(message: Json) -> Json:
+    """The message without results of tools, which some models are given in the name of their user."""
+    name = "parts" if "parts" in message else "content"
+    parts = message.get(name)
+    if not isinstance(parts, list):
+        return message
+    return {**message, name: [part for part in parts if obj(part).get("type") not in _RESULTS]}
 
 
 def _outputs(root: Span, models: list[Span]) -> Json:

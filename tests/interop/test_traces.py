@@ -245,3 +245,41 @@ def test_whatever_an_agent_writes_into_its_spans_a_record_is_made_of_them(agent:
         record_from_wire(made, new_id="none", now=START)
     except InvalidRecordError:  # a number that is none, or a version's name that is none: kept as a dead letter
         return
+
+
+def _messages(*said: tuple[str, str]) -> str:
+    return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in said])
+
+
+TALK = (("user", "Hi"), ("assistant", "Hello"), ("user", "Where is order 7?"))
+CALLED: list[Json] = [
+    {"role": "user", "content": [{"type": "text", "text": "Look"}]},
+    {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "I will"}, {"type": "tool_use", "id": "1", "name": "look", "input": {}}],
+    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "42"}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("given_to_model", "inputs"),
+    [
+        (_messages(*TALK), {"messages": [{"role": role, "content": text} for role, text in TALK]}),
+        (
+            _messages(*TALK, ("assistant", "On its way")),
+            {"messages": [{"role": role, "content": text} for role, text in TALK]},
+        ),
+        (_messages(*TALK[:1]), {"input": "Hi"}),
+        (_messages(*TALK[:2]), {"input": "Hi"}),
+        (_messages(("system", "Be kind"), *TALK[:1]), {"input": "Hi"}),
+        (json.dumps(CALLED), {"input": "Look"}),
+    ],
+)
+def test_a_turn_of_a_conversation_is_asked_with_what_was_said_before_it(given_to_model: str, inputs: Json) -> None:
+    """Each turn of a conversation is a trace of its own, whose model is given all that came before."""
+    turn = [
+        span("b1", "invoke_agent", AGENT),
+        span("b2", "chat m", {**CHAT, "gen_ai.input.messages": given_to_model}, parent="b1"),
+    ]
+    assert [run.fields.inputs for run in runs(document(*turn))] == [inputs]

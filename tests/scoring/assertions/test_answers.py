@@ -121,6 +121,7 @@ def subject_of(row: Row) -> Subject:
         measured.get("cost"),
         tool_calls=CALLS.validate_json(json.dumps(row.get("tool_calls", []))),
         finish_reason=str(reason) if reason else None,
+        of_config=base(row) == "finish-reason",  # elsewhere there is no verdict where no reason is known
     )
 
 

@@ -71,7 +71,15 @@ TOLD: dict[str, JsonValue] = {
 }
 """What checks look at besides: the test's variables, and what the provider told."""
 SUBJECT = Subject(
-    "a", latency_ms=5, cost_usd=0.5, variables=ASKED, tool_calls=(), prompt="How long?", tell=lambda: TOLD, state={}
+    "a",
+    latency_ms=5,
+    cost_usd=0.5,
+    variables=ASKED,
+    tool_calls=(),
+    prompt="How long?",
+    tell=lambda: TOLD,
+    state={},
+    finish_reason="length",
 )
 
 
@@ -206,7 +214,9 @@ def test_no_assertions_pass_with_score_1_whatever_the_threshold() -> None:
 
 def test_one_check_that_cannot_be_carried_out_leaves_the_whole_undone() -> None:
     latency = Assertion(type="latency", threshold=5)
-    assert check_all([YES, latency, NO], Subject("a")) == Unchecked("latency", "the latency of the output is unknown")
+    assert check_all([YES, latency, NO], Subject("a")) == Unchecked(
+        "latency", "the latency of the output is unknown", not_judgeable=True
+    )
 
 
 @pytest.mark.parametrize("figure", [-1.0, math.nan, math.inf])

@@ -107,7 +107,7 @@ def goal_success(assertion: Assertion, subject: Subject, evidence: Evidence) -> 
     """A model says, by the steps (of the trace, else the log of tool calls) and the output, whether the goal in `value` was reached."""
     needs = goal_needs(assertion, subject)
     if not needs:
-        return NO_TRACE if is_traced(subject) else Unmet("there is no log of tool calls")
+        return NO_TRACE if is_traced(subject) else Unmet("there is no log of tool calls", not_judgeable=True)
     return verdict_by_grade(needs[0], assertion.threshold, evidence)
 
 

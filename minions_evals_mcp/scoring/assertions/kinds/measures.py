@@ -104,8 +104,10 @@ def vet_limit(assertion: Assertion) -> None:
 
 def _within(assertion: Assertion, measured: float | None, name: str, unit: str) -> UnweightedResult | Unmet:
     limit = assertion.threshold
-    if measured is None or limit is None:
-        return Unmet(f"the {name} of the output is unknown" if measured is None else f"{name} has no threshold")
+    if measured is None:
+        return Unmet(f"the {name} of the output is unknown", not_judgeable=True)
+    if limit is None:
+        return Unmet(f"{name} has no threshold")
     if not 0 <= measured < inf:
         return Unmet(f"a {name} of {measured:g} {unit} was reported for the output, and a {name} is a number from 0")
     return UnweightedResult(measured <= limit, f"{name} {measured:g} {unit}, limit {limit:g} {unit}")

@@ -21,8 +21,10 @@ from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.skill_use import is_named, skills_in
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
-NO_SKILLS = Unmet("the provider returned no metadata with skillCalls, and no tool calls were recorded")
-NO_LOG_PROBS = Unmet("the provider returned no log probabilities (logProbs)")
+NO_SKILLS = Unmet(
+    "the provider returned no metadata with skillCalls, and no tool calls were recorded", not_judgeable=True
+)
+NO_LOG_PROBS = Unmet("the provider returned no log probabilities (logProbs)", not_judgeable=True)
 
 
 def perplexity(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
@@ -52,7 +54,7 @@ def guardrails(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> 
     answer = subject.facts.get("providerResponse")
     guardrail = answer.get("guardrails") if isinstance(answer, dict) else None
     if guardrail is None and not subject.whole_response:
-        return Unmet("the provider returned no guardrails")
+        return Unmet("the provider returned no guardrails", not_judgeable=True)
     flagged = isinstance(guardrail, dict) and bool(guardrail.get("flagged"))
     return UnweightedResult(not flagged, f"the provider's safety checks flagged {'it' if flagged else 'nothing'}")
 

@@ -19,7 +19,8 @@ from minions_evals_mcp.scoring.lenient import parsed
 from minions_evals_mcp.scoring.reserved_inputs import COUNTED_SPANS
 
 NO_TRACE = Unmet(
-    "the spans of this output are unknown: its config does not trace calls, or the model does not use OpenAI's chat API"
+    "the spans of this output are unknown: its config does not trace calls, or the model does not use OpenAI's chat API",
+    not_judgeable=True,
 )
 TOOL_NAMES = (
     "tool.name", "tool_name", "tool", "function.name", "function_name", "ai.toolCall.name", "gen_ai.tool.name",

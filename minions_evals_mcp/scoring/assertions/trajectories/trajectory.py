@@ -6,8 +6,8 @@ The steps are those of the output's trace where its config traces calls, else th
   empty log is no steps.
 - A log has steps of type `tool` and `command` only (a call of `shell`, `local_shell` or `exec_command` that holds a
   command is one); `message`, `reasoning`, `search` and `span`, which a trace has, are refused, not counted as none.
-- `tool-call-f1` reads the log, and the output only where the log is empty or was not recorded; in promptfoo's configs the
-  output as it was transformed, as there. Empty names in its `value` are left out.
+- `tool-call-f1` reads the log, and the output only where the log is empty or was not recorded, where an output without calls
+  is not judgeable; in promptfoo's configs the output as it was transformed, as there. Empty names in its `value` are left out.
 - Keys and modes that are not known are refused when they are read; there they are passed over.
 """
 
@@ -52,6 +52,8 @@ NOT_RECORDED = Unmet(
     not_judgeable=True,
 )
 
+NO_REASON = Unmet("the finish reason is unknown", not_judgeable=True)
+
 
 def on_log(
     check: Callable[[Assertion, Subject, Evidence], UnweightedResult | Unmet],
@@ -89,20 +91,21 @@ def _steps(assertion: Assertion, subject: Subject) -> Sequence[CalledStep] | Unm
     return steps_of(subject.tool_calls)
 
 
-def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
+def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """The model stopped for the reason `value` ("stop", "length", "tool_calls", …), whatever the case.
 
-    Where no reason is known it is not that one, so that `not-finish-reason` passes.
+    Where no reason is known there is no verdict. In a config of promptfoo's it is not that one, as there, so that
+    `not-finish-reason` passes.
     """
     if not subject.finish_reason:
-        return UnweightedResult(passed=False, reason="the finish reason is unknown")
+        return UnweightedResult(passed=False, reason=NO_REASON.reason) if subject.of_config else NO_REASON
     passed = subject.finish_reason.lower() == str(assertion.value).lower()
     return UnweightedResult(
         passed, f"finish reason {excerpt(subject.finish_reason)}, looked for {excerpt(assertion.value)}"
     )
 
 
-def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult:
+def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """F1 of the names of the tools called against those in `value` reaches `threshold` (default 1).
 
     Names count once, in any order. Under `not-` the score is 1 - F1; in a config of promptfoo's it is F1, as there.
@@ -110,6 +113,8 @@ def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
     wanted = set(_names(assertion.value))
     logged = set[str]() if subject.of_config else {call.tool for call in subject.tool_calls or ()}
     called = logged or _called_in(subject.text)
+    if not called and subject.tool_calls is None and not subject.of_config:
+        return NOT_RECORDED
     f1 = 2 * len(wanted & called) / (len(wanted) + len(called))
     threshold = 1.0 if assertion.threshold is None else assertion.threshold
     reason = f"F1 {f1:.3f}, threshold {threshold:g}; called {excerpt(', '.join(sorted(called)) or 'nothing')}"

@@ -82,7 +82,7 @@ def test_a_limit_is_inclusive(kind: str, subject: Subject) -> None:
 @pytest.mark.parametrize("kind", ["latency", "cost", "not-latency", "not-cost"])
 def test_what_was_not_measured_is_unchecked_either_way(kind: str) -> None:
     result = check(Assertion(type=kind, threshold=5), Subject(""))
-    assert result == Unchecked(kind, f"the {kind.removeprefix('not-')} of the output is unknown")
+    assert result == Unchecked(kind, f"the {kind.removeprefix('not-')} of the output is unknown", not_judgeable=True)
 
 
 def test_a_limit_that_was_never_vetted_is_unchecked() -> None:

@@ -183,12 +183,26 @@ def test_f1_is_the_score_under_not_too() -> None:
 
 @pytest.mark.parametrize(
     ("value", "known", "passed"),
-    [("stop", "STOP", True), ("stop", "length", False), ("stop", None, False), ("stop", "", False)],
+    [("stop", "STOP", True), ("stop", "length", False)],
 )
-def test_the_finish_reason_is_compared_in_any_case(value: str, known: str | None, passed: bool) -> None:
+def test_the_finish_reason_is_compared_in_any_case(value: str, known: str, passed: bool) -> None:
     subject = Subject("", finish_reason=known)
     assert outcome("finish-reason", value, subject).passed is passed
     assert outcome("not-finish-reason", value, subject).passed is not passed
+
+
+@pytest.mark.parametrize("turned", ["", "not-"])
+@pytest.mark.parametrize(("kind", "value"), [("finish-reason", "stop"), ("tool-call-f1", "search")])
+def test_what_nobody_recorded_has_no_verdict_and_in_a_config_that_of_promptfoo(
+    kind: str, value: str, turned: str
+) -> None:
+    assertion = Assertion(type=f"{turned}{kind}", value=value)
+    found = check(assertion, Subject("Done."))
+    assert isinstance(found, Unchecked)
+    assert found.not_judgeable
+    there = check(assertion, Subject("Done.", of_config=True))
+    assert isinstance(there, Checked)
+    assert there.passed is bool(turned)
 
 
 @pytest.mark.parametrize(
@@ -230,8 +244,8 @@ def test_a_value_that_could_not_be_meant_is_refused(kind: str, value: JsonValue)
 
 @given(st.one_of(st.text(max_size=40), st.lists(JSON_TEXT, max_size=4).map("\n".join)), st.floats(0, 1))
 def test_nothing_raises_on_arbitrary_output(text: str, threshold: float) -> None:
-    plain = outcome("tool-call-f1", "a,b", Subject(text), threshold)
-    turned = outcome("not-tool-call-f1", "a,b", Subject(text), threshold)
+    plain = outcome("tool-call-f1", "a,b", Subject(text, tool_calls=()), threshold)
+    turned = outcome("not-tool-call-f1", "a,b", Subject(text, tool_calls=()), threshold)
     assert plain.passed is not turned.passed
 
 
