@@ -169,8 +169,11 @@ def record_comparison(
     Raises as `pairing` does, and `BadInputError` where a run is of no prompt version or both are of the same.
     """
     if apart := answered_apart(db, run_a.id, run_b.id):
-        again = Next("rejudge", {"run_id": run_a.id}, "judges its stored outputs again")
-        raise ConflictError(f"{run_a.id} and {run_b.id} were not comparable: {apart}.", remedy=f"{again}.")
+        again = Next("rejudge", {"run_id": run_a.id, "fresh": True}, "judges its stored outputs again")
+        raise ConflictError(
+            f"{run_a.id} and {run_b.id} were not comparable: {apart}. Judgments are reused unless you pass {argument('fresh')}.",
+            remedy=f"{again}.",
+        )
     paired = pairing(db, run_a.id, run_b.id)
     version_a, version_b = _versions(run_a, run_b)
     benchmark, pair = run_a.fields.benchmark_id, (run_a.id, run_b.id)

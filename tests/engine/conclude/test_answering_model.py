@@ -13,8 +13,10 @@ from minions_evals_mcp.domain.results import BenchmarkRun, TestRun
 from minions_evals_mcp.engine.answers.run_diff import diff_runs
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.standing import judge_standing
+from minions_evals_mcp.errors import ConflictError
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.registry import ModelRef, Models
 from minions_evals_mcp.models.replies import Completion, Reply
@@ -24,6 +26,7 @@ from minions_evals_mcp.store.jobs import Job
 from tests.shared.cli.terminal import Terminal
 from tests.shared.engine.labelled import labelled
 from tests.shared.fakes.llm_server import serving
+from tests.shared.presentation.typed import typed
 from tests.workshop import START, all_of, answer, bench, benchmark, benchmark_run, case, config_in, opened, rubric, save
 
 CASES = 20
@@ -132,6 +135,9 @@ async def test_no_interface_calls_a_fall_of_another_answering_model_the_agents(j
     diff = await diff_runs(judged, runs_of[-2], runs_of[-1], limit=5)
     why = f"the judge's model answered as judge-2026-03 in {runs_of[-2]} and as judge-2026-11 in {runs_of[-1]}"
     assert (diff.reading.verdict, diff.reading.why) == (None, why)
+    with pytest.raises(ConflictError, match="the judge's model answered as judge-2026-03") as refused:
+        await compare_runs(judged, runs_of[-2], runs_of[-1])
+    assert f"rejudge {runs_of[-2]} --fresh" in typed(refused.value.text), "cached judgments are the old ones"
     trend = await summarize_trend(judged, "b")
     assert trend.change is None or trend.change.verdict is None
     summary = await summarize(judged, runs_of[-1])
