@@ -117,7 +117,7 @@ def edited(folder: Path, file: str, old: str, new: str) -> Path:
 def test_what_nothing_would_follow_is_refused_with_file_and_line(tmp_path: Path, file: str, old: str, new: str) -> None:
     skills = edited(tmp_path, file, old, new)
     with pytest.raises(BadInputError) as caught:
-        bind(load_skills(skills), skills)
+        bind(load_skills(skills))
     said = caught.value.message
     assert said.startswith(f"{skills / file}:")
     assert LINE.search(said), said

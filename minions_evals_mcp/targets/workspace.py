@@ -16,7 +16,6 @@ from minions_evals_mcp.domain.outputs import output_value
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.next_steps import Next
-from minions_evals_mcp.temporary_folders import temporary_folder
 
 NEVER_LAID = frozenset({".git", "__pycache__", ".venv", "node_modules"})
 MOST_LAID = 10_000
@@ -114,6 +113,8 @@ class Workspaces:
         Raises `BadInputError` for a file of the case that is not there or stands elsewhere, and for one of the arm that
         changed since it was read.
         """
+        from minions_evals_mcp.temporary_folders import temporary_folder  # noqa: PLC0415  most runs have no workspace
+
         with temporary_folder("workspace") as folder:
             for arm in self.arms[version]:
                 if arm.content is not None:

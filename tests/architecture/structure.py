@@ -134,6 +134,7 @@ SHARED_CLASS_NAMES = {
         ("TestCase", "TestBranch", "TestBranchExecution", "TestCaseExecution", "TestCaseStats", "PromptVersion"),
         "document 5 names the type of the schema as document 1 or 4 names the record",
     ),
+    **dict.fromkeys(("ComparisonRequest", "AbTestRequest"), "the Python API's own, asked by `python`"),
     **dict.fromkeys(("Rubric", "Verdict"), "the Python API's own, which a user writes"),
 }
 """Public names that several classes may have, each with the reason."""
