@@ -181,8 +181,8 @@ def effect(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Unwei
     """A call happened: {tool, server?, args?} names it, `times`, `min`, `max` or `never` say how often (default: at least once).
 
     `args` are arguments that it has, among others. `before` names a call that it must come before. A call that ended in an error
-    has no effect and does not count, unless `attempts` is true. In a world, a tool that it does not have is refused, unless `outside`
-    is true: the tool is one of the agent's own.
+    has no effect and does not count, unless `attempts` is true. In a world, a tool that it does not have is refused, and
+    so is an argument that is not in the tool's schema, unless `outside` is true: the tool is one of the agent's own.
     """
     check = _read(EffectCheck, canonical(assertion.value))
     calls = [call for call in subject.tool_calls or () if check.attempts or call.error is None]

@@ -124,7 +124,8 @@ def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
 def tool_used(assertion: Assertion, steps: Sequence[CalledStep]) -> UnweightedResult:
     """Every tool in `value` (a pattern or a list of them) was called; {name, min, max}: that often (default min 1).
 
-    `not-` with patterns passes only where none of them was called, as in promptfoo: with several, both may fail.
+    `not-` with patterns passes only where none of them was called, as in promptfoo: with several, both may fail. In a world, a tool
+    that it does not have is refused, unless {name, outside: true} says that it is one of the agent's own.
     """
     steps = _tools(steps)
     if isinstance(assertion.value, dict):
