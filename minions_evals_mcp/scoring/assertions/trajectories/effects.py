@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.values import Json, Text, Value, unknown_key
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, same
-from minions_evals_mcp.scoring.assertions.trajectories.trajectory import on_log
+from minions_evals_mcp.scoring.assertions.trajectories.trajectory import hinted, on_log
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
@@ -156,10 +156,10 @@ def state(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Unweig
         return found
     if not check.model_fields_set & COMPARATORS.keys():
         is_there = found is not None if check.file is not None else is_filled(found)
-        return UnweightedResult(is_there, f"{check.what} is {_shown(found)}")
+        return hinted(UnweightedResult(is_there, f"{check.what} is {_shown(found)}"), subject)
     failed = check.failures(found)
     wanted = f", wanted {' and '.join(failed)}" if failed else ""
-    return UnweightedResult(not failed, f"{check.what} is {_shown(found)}{wanted}")
+    return hinted(UnweightedResult(not failed, f"{check.what} is {_shown(found)}{wanted}"), subject)
 
 
 def _found(check: StateCheck, subject: Subject) -> JsonValue | Unmet:

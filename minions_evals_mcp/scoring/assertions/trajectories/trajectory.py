@@ -20,6 +20,7 @@ from functools import wraps
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import NEGATION, Assertion
+from minions_evals_mcp.domain.worlds import UNREACHED
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import listed
@@ -62,7 +63,7 @@ def on_log(
 
     @wraps(check)
     def checked(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
-        return NOT_RECORDED if subject.tool_calls is None else check(assertion, subject, evidence)
+        return NOT_RECORDED if subject.tool_calls is None else hinted(check(assertion, subject, evidence), subject)
 
     return checked
 
@@ -75,9 +76,16 @@ def on_steps(
     @wraps(check)
     def checked(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
         steps = _steps(assertion, subject)
-        return steps if isinstance(steps, Unmet) else check(assertion, steps)
+        return steps if isinstance(steps, Unmet) else hinted(check(assertion, steps), subject)
 
     return checked
+
+
+def hinted(result: UnweightedResult | Unmet, subject: Subject) -> UnweightedResult | Unmet:
+    """The result; a failed one says that the agent never connected to the servers of its world, where it did not."""
+    if not subject.unreached or not isinstance(result, UnweightedResult) or result.passed:
+        return result
+    return result._replace(reason=f"{result.reason}; {UNREACHED}")
 
 
 def _steps(assertion: Assertion, subject: Subject) -> Sequence[CalledStep] | Unmet:
