@@ -34,7 +34,7 @@ async def main():
 anyio.run(main)
 print("done")
 """
-PYTHON = """from minions_evals import tool
+PYTHON = """from minions_evals_mcp import tool
 
 @tool
 def refund(id, amount):
