@@ -144,3 +144,11 @@ async def test_a_verb_of_the_documents_is_refused_with_the_call_that_does_it(hos
         ((call, arguments),) = re.findall(r"; call (\w+) (\{.*\})\.$", said)
         assert call == tool, (word, said)
         assert not json.loads(arguments).keys() - schemas[call]["properties"].keys(), said
+
+
+@pytest.mark.parametrize(
+    "word", ["world name, state {}, servers", "rules: [{", "state {query, equals}", "effect {tool"]
+)
+def test_a_caller_who_has_only_the_descriptions_can_write_a_world_and_its_checks(word: str) -> None:
+    save = json.loads(SNAPSHOT.read_text("utf-8"))["save_records"]
+    assert word in json.dumps(save)

@@ -41,11 +41,13 @@ class Follows(ToolArguments):
 
 RECORDS = (
     "1 to 200 of {id, type, fields}. Fields: test-case name, inputs {}, expectedOutputs {output}, assertions [{type, value,"
-    " threshold?}], rubricId; benchmark name, testCaseIds; rubric name, passingThreshold, criteriaIds; rubric-criterion"
+    " threshold?}], rubricId, world?; world name, state {}, servers {NAME: {tools: [{name, rules: [{when?, result, changes?}]}]}}"
+    "; benchmark name, testCaseIds; rubric name, passingThreshold, criteriaIds; rubric-criterion"
     " rubricId, name, description, maxScore; agent-run agentId, inputs, outputs; prompt-version promptId, content"
-    " (versionNumber: else the next). Assertion types: equals, contains, icontains, contains-all, contains-any, starts-with,"
-    " regex, is-json, contains-json, is-xml, is-html, is-sql, levenshtein, rouge-n, bleu, similar, word-count, latency, cost, is-refusal,"
-    " python, javascript, llm-rubric, factuality, tool-call-f1, trajectory:tool-used, trajectory:tool-sequence; not-TYPE negates"
+    " (versionNumber: else the next). Assertion types: equals, contains, icontains, contains-all, contains-any,"
+    " regex, is-json, latency, cost, is-refusal,"
+    " python, javascript, llm-rubric, factuality, tool-call-f1, trajectory:tool-used, state {query, equals},"
+    " effect {tool, args?, times?}; not-TYPE negates"
 )
 """The shape in words: Codex drops examples, and no host shows what an array holds."""
 
