@@ -125,13 +125,21 @@ def earlier(db: Db, benchmark_id: str, *, judged_alike: str | None = None, targe
     return None if row is None else Earlier(*row)
 
 
-def answering_models(db: Db, run_id: str) -> str | None:
-    """The models that the replies of the run's judges name, in the order of their names; None where none is named."""
+def answering_models(db: Db, run_id: str, *, shared_with: str | None = None) -> str | None:
+    """The models that the replies of the run's judges name, in the order of their names; None where none is named.
+
+    With `shared_with`, those of the cases that this other run has, too.
+    """
+    shared = (
+        ""
+        if shared_with is None
+        else " AND test_case_id IN (SELECT test_case_id FROM test_run WHERE benchmark_run_id = ?)"
+    )
     rows = db.execute(
-        "SELECT DISTINCT rest ->> '$.answeredBy' AS model FROM test_run WHERE benchmark_run_id = ? AND model IS NOT NULL ORDER BY model",
-        (run_id,),
-    ).fetchall()
-    return ", ".join(row[0] for row in rows) or None
+        f"SELECT DISTINCT rest ->> '$.answeredBy' AS model FROM test_run WHERE benchmark_run_id = ? AND model IS NOT NULL{shared}",
+        (run_id,) if shared_with is None else (run_id, shared_with),
+    )
+    return _each_once(row[0] for row in rows)
 
 
 def answering_models_in(db: Db, *, run_id: str | None = None, series: str = "") -> str | None:
@@ -141,7 +149,12 @@ def answering_models_in(db: Db, *, run_id: str | None = None, series: str = "") 
         f"SELECT rest ->> '$.answeredBy' FROM benchmark_run WHERE {where} ORDER BY ran_at DESC, seq DESC LIMIT 1",
         (value,),
     ).fetchone()
-    return None if row is None else row[0]
+    return None if row is None or row[0] is None else _each_once(row)
+
+
+def _each_once(named: Iterable[str]) -> str | None:
+    """The models of several outputs: of one output with several criteria there may be several already."""
+    return ", ".join(sorted({model for names in named for model in names.split(", ")})) or None
 
 
 def judges_of(db: Db, run_id: str) -> tuple[str, ...]:

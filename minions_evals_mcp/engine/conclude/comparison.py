@@ -118,9 +118,26 @@ def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None)
 def answered_apart(db: Db, run_a: str, run_b: str) -> str:
     """Why judgments of two runs do not compare: other models answered for the judges. Empty where none did, or none is known."""
     then, now = (runs.answering_models_in(db, run_id=run) for run in (run_a, run_b))
+    if then is not None and now is not None and then != now:
+        then, now = _answered(db, run_a, run_b)
     if then is None or now is None or then == now:
         return ""
     return f"the judge's model answered as {then} in {run_a} and as {now} in {run_b}"
+
+
+def _answered(db: Db, run_a: str, run_b: str) -> tuple[str | None, str | None]:
+    """The models that answered in each of two runs, on the cases of both."""
+    return runs.answering_models(db, run_a, shared_with=run_b), runs.answering_models(db, run_b, shared_with=run_a)
+
+
+def _judged_afresh(db: Db, run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> str:
+    """What makes judgments of two models comparable: the older run is judged again, and one in which both models answered."""
+    older, newer = sorted((run_a, run_b), key=lambda run: run.fields.ran_at)
+    models = dict(zip((run_a.id, run_b.id), _answered(db, run_a.id, run_b.id), strict=True))
+    again = [older.id, *([newer.id] if ", " in (models[newer.id] or "") else [])]
+    return " ".join(
+        f"{Next('rejudge', {'run_id': ident, 'fresh': True}, 'judges its stored outputs again')}." for ident in again
+    )
 
 
 def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:
@@ -169,10 +186,9 @@ def record_comparison(
     Raises as `pairing` does, and `BadInputError` where a run is of no prompt version or both are of the same.
     """
     if apart := answered_apart(db, run_a.id, run_b.id):
-        again = Next("rejudge", {"run_id": run_a.id, "fresh": True}, "judges its stored outputs again")
         raise ConflictError(
             f"{run_a.id} and {run_b.id} were not comparable: {apart}. Judgments are reused unless you pass {argument('fresh')}.",
-            remedy=f"{again}.",
+            remedy=_judged_afresh(db, run_a, run_b),
         )
     paired = pairing(db, run_a.id, run_b.id)
     version_a, version_b = _versions(run_a, run_b)

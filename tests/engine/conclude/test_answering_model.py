@@ -34,7 +34,7 @@ CASES = 20
 
 @dataclass
 class Renamed:
-    """A client whose replies name another model than was asked, and that fails every output once it is the second one."""
+    """A client whose replies name other models than was asked, in turn. "judge-2026-11" fails every output."""
 
     client: ModelClient
     names: list[str]
@@ -46,9 +46,11 @@ class Renamed:
 
     async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
         """The reply under the name of the model that answers now."""
-        asked = "inverted-judge" if self.names[0] == "judge-2026-11" else "sound-judge"
+        name = self.names[0]
+        self.names.append(self.names.pop(0))
+        asked = "inverted-judge" if name == "judge-2026-11" else "sound-judge"
         reply = await self.client.complete(replace(request, model=asked), deadline_s=deadline_s)
-        return replace(reply, model=self.names[0]) if isinstance(reply, Completion) else reply
+        return replace(reply, model=name) if isinstance(reply, Completion) else reply
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.client, name)
@@ -79,9 +81,9 @@ async def judged(tmp_path: Path) -> AsyncGenerator[Engine]:
             yield engine
 
 
-async def ran(engine: Engine, model: str) -> tuple[BenchmarkRun, str]:
+async def ran(engine: Engine, *models: str) -> tuple[BenchmarkRun, str]:
     assert isinstance(engine.models, Moved)
-    engine.models.names[:] = [model]
+    engine.models.names[:] = models
     job = await bench(engine, "b", judge="llm", fresh=True)
     return await benchmark_run(engine, job), await engine.store.read(lambda db: runs.series_of(db, job.id))
 
@@ -146,3 +148,54 @@ async def test_no_interface_calls_a_fall_of_another_answering_model_the_agents(j
     for command in (["runs", runs_of[-1]], ["trend", "b"], ["diff", runs_of[-2], runs_of[-1]], ["runs"]):
         told = terminal.run(*command).out
         assert "regressed" not in told, (command, told)
+
+
+async def test_a_provider_that_answers_with_two_models_in_turn_is_the_same_judge(judged: Engine) -> None:
+    await save(judged, rubric("r", 0.5, tone={"maxScore": 1, "weight": 0.5}, facts={"maxScore": 1, "weight": 0.5}))
+    first, series = await ran(judged, "snapshot-1", "snapshot-2", "snapshot-1")
+    again, same = await ran(judged, "snapshot-1", "snapshot-1", "snapshot-2", "snapshot-2", "snapshot-2")
+    assert {one.fields.answered_by for one in await all_of(judged, TestRun)} > {"snapshot-1, snapshot-2"}
+    assert (first.answered_by, again.answered_by, same) == ("snapshot-1, snapshot-2",) * 2 + (series,)
+    before, after = (record.id for record in await all_of(judged, BenchmarkRun))
+    assert (await diff_runs(judged, before, after, limit=5)).reading.verdict is not None
+
+
+async def refused_step(engine: Engine, run_a: str, run_b: str) -> str:
+    """What a refused comparison says to do."""
+    with pytest.raises(ConflictError) as refused:
+        await compare_runs(engine, run_a, run_b)
+    return typed(refused.value.text).partition("Judgments are reused")[2]
+
+
+async def test_the_older_judgments_are_judged_again_whichever_side_they_are_on(judged: Engine) -> None:
+    for model in ("judge-2026-03", "judge-2026-05"):
+        await ran(judged, model)
+    older, newer = (record.id for record in await all_of(judged, BenchmarkRun))
+    for run_a, run_b in ((older, newer), (newer, older)):
+        step = await refused_step(judged, run_a, run_b)
+        assert f"rejudge {older} --fresh" in step
+        assert newer not in step, "the model of today has judged it: to judge it again would change nothing"
+
+
+async def test_a_run_that_two_models_judged_is_judged_again_too(judged: Engine) -> None:
+    await ran(judged, "judge-2026-03")
+    await save(judged, [answer(f"n{number}", f"c{number:02}", f"It is GOOD and new, {number}.") for number in range(5)])
+    assert isinstance(judged.models, Moved)
+    judged.models.names[:] = ["judge-2026-05"]
+    mixed = await benchmark_run(judged, await bench(judged, "b", judge="llm"))
+    assert mixed.answered_by == "judge-2026-03, judge-2026-05", "cached judgments beside new ones"
+    older, newer = (record.id for record in await all_of(judged, BenchmarkRun))
+    step = await refused_step(judged, older, newer)
+    assert f"rejudge {older} --fresh" in step
+    assert f"rejudge {newer} --fresh" in step
+
+
+async def test_models_of_cases_that_one_run_alone_has_do_not_part_two_runs(judged: Engine) -> None:
+    await ran(judged, "judge-2026-03")
+    await save(judged, case("more", rubricId="r"), answer("amore", "more", "It is GOOD, more."))
+    await save(judged, benchmark("b", *(f"c{number:02}" for number in range(CASES)), "more"))
+    assert isinstance(judged.models, Moved)
+    judged.models.names[:] = ["judge-2026-05"]
+    await bench(judged, "b", judge="llm")
+    before, after = (record.id for record in await all_of(judged, BenchmarkRun))
+    assert (await diff_runs(judged, before, after, limit=5)).reading.verdict is not None
