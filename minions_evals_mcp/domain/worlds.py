@@ -268,6 +268,7 @@ class AttackOutcome(Value):
     step: Annotated[int | None, Field(ge=1)] = None
 
 
+UNREACHED = "the agent never connected to the servers of its world"
 Sentences = Annotated[tuple[str, ...], Field(strict=False, exclude_if=lambda held: not held)]
 
 
@@ -278,6 +279,7 @@ class WorldEvidence(Value):
     `misses` are calls that no answer was at hand for, each with the nearest recorded call. `differences` are calls that the agent
     reports otherwise than they were made. `faults` are those that the agent met, with what it made of each; `idle` are faults
     of a given call, as a request writes them, that no call met. `attack` is the attack that was planted, with its outcome.
+    `unreached`: the agent connected to no server of the world.
     """
 
     world: Id
@@ -289,3 +291,4 @@ class WorldEvidence(Value):
     faults: Annotated[tuple[FaultHandling, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
     idle: Annotated[tuple[Text, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
     attack: Annotated[AttackOutcome | None, Field(exclude_if=lambda held: held is None)] = None
+    unreached: Annotated[bool, Field(exclude_if=lambda held: not held)] = False

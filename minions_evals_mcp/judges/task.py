@@ -73,6 +73,7 @@ class Work:
             None if seen.world is None else seen.world.state,
             None if seen.world is None or seen.world.database is None else partial(_asked, seen.world.database),
             None if seen.world is None else seen.world.files,
+            seen.world is not None and seen.world.unreached,
             spoken_turns(seen.output, seen.tool_calls, () if seen.conversation is None else seen.conversation.calls),
         )
 

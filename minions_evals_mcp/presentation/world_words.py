@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.worlds import AttackOutcome, FaultHandling, WorldEvidence
+from minions_evals_mcp.domain.worlds import UNREACHED, AttackOutcome, FaultHandling, WorldEvidence
 
+UNREACHED_SENTENCE = f"{UNREACHED.capitalize()}."
 ANSWERED = {
     "mock": "mocked",
     "tape": "replayed",
@@ -68,5 +69,10 @@ def attack_sentence(attack: AttackOutcome) -> str:
 def has_findings(evidence: WorldEvidence) -> bool:
     """Whether anything but the final state is to be told."""
     return bool(
-        evidence.misses or evidence.differences or evidence.faults or evidence.idle or evidence.attack is not None
+        evidence.misses
+        or evidence.differences
+        or evidence.faults
+        or evidence.idle
+        or evidence.attack is not None
+        or evidence.unreached
     )

@@ -59,6 +59,8 @@ class Subject(NamedTuple):
     """Asks the final database of that world in SQL, raising `QueryError`; None where it had none."""
     files: Mapping[str, str | None] | None = None
     """The final files of that world's folder, None for those whose content was not kept."""
+    unreached: bool = False
+    """Whether the agent connected to no server of that world."""
     turns: tuple[SpokenTurn, ...] = ()
     """The turns of an output that is a conversation; `text` is then its last answer."""
 

@@ -7,17 +7,20 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
-from minions_evals_mcp.domain.assertions import NEGATION, Assertion
+from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase, World
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.querying.queries import root_fields
+from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.domain.worlds import Fault
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.scoring.assertions.trajectories.effects import CallMatcher, EffectCheck, StateCheck
-from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern
+from minions_evals_mcp.scoring.assertions.trajectories.effects import StateCheck
+from minions_evals_mcp.scoring.assertions.trajectories.named_calls import NamedCall, named_calls
+from minions_evals_mcp.scoring.assertions.trajectories.steps import COMMAND_TOOLS, fits_pattern, mapping
 from minions_evals_mcp.world.attacking import HONEYPOT
 from minions_evals_mcp.world.sessions import tape_of
+from minions_evals_mcp.world.tapes import Tape
 
 MOST_NAMED = 20
 
@@ -30,12 +33,18 @@ class UnknownName(NamedTuple):
     remedy: str = ""
 
 
+Tools = Mapping[str, frozenset[str] | None]
+"""Tools with the names of their arguments, None where a tool takes any."""
+_OPEN = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties", "additionalProperties", "dependentSchemas")
+"""The keys by which a schema can take arguments that are not among its `properties`."""
+
+
 @frozen_type
 class Offered:
     """What can be named of a world: the tools of each server, None where only the real one knows them."""
 
     world: World
-    tools: Mapping[str, frozenset[str] | None]
+    tools: Mapping[str, Tools | None]
 
     def unknown_tool(self, tool: str, server: str | None = None) -> str:
         """What is wrong with a pattern of tools, perhaps of one server; empty where it fits one, or nobody can know."""
@@ -47,6 +56,20 @@ class Offered:
         if any(fits_pattern(tool, name) for name in tools):
             return ""
         return _unknown("tool", tool, tools)
+
+    @property
+    def runs_commands(self) -> bool:
+        """Whether one of its tools runs commands, which checks can name as steps."""
+        return any(tool.lower() in COMMAND_TOOLS for of in self.tools.values() for tool in of or ())
+
+    def unknown_argument(self, argument: str, tool: str, server: str | None = None) -> str:
+        """What is wrong with an argument of the tools that a pattern fits; empty where one has it, or nobody can know."""
+        servers = [of for name, of in self.tools.items() if server is None or fits_pattern(server, name)]
+        taken = [names for of in servers for name, names in (of or {}).items() if fits_pattern(tool, name)]
+        if not taken or None in servers or any(names is None or argument in names for names in taken):
+            return ""
+        known = sorted({name for names in taken for name in names or ()})
+        return _unknown("argument", argument, known, of=f"the tool {tool!r}")
 
     def unknown_server(self, server: str | None) -> str:
         """What is wrong with a pattern of servers."""
@@ -63,27 +86,44 @@ def unknown_in_all(tool: str, worlds: Sequence[Offered]) -> str:
     return _unknown("tool", tool, sorted(tools))
 
 
-def _unknown(what: str, name: str, known: Sequence[str]) -> str:
+def _unknown(what: str, name: str, known: Sequence[str], *, of: str = "the world") -> str:
     near = get_close_matches(name, known, 1)
     hint = f"; did you mean {near[0]!r}? It" if near and len(known) > 1 else "; it"
     more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
     named = f"{', '.join(known[:MOST_NAMED])}{more}" or "none"
-    return f"the world has no {what} {name!r}{hint} has {named}"
+    return f"{of} has no {what} {name!r}{hint} has {named}"
 
 
 def offered(world: World, *, tapes_in: Path | None = None) -> Offered:
     """What the world offers. Its tapes are read only where `tapes_in` says from which folder."""
-    tools: dict[str, frozenset[str] | None] = {}
+    tools: dict[str, Tools | None] = {}
     for name, server in world.servers.items():
-        tools[name] = frozenset(tool.name for tool in server.tools) if server.mode == "mock" else None
+        mocked = {tool.name: _arguments(tool.input_schema) for tool in server.tools}
+        tools[name] = mocked if server.mode == "mock" else None
         if server.mode == "replay" and tapes_in is not None:
             try:
                 tape = tape_of(server, tapes_in)
             except BadInputError:
                 continue  # the unit says what is wrong with the tape
-            listed = (str(tool.get("name")) for tool in tape.head.tools)
-            tools[name] = frozenset((*listed, *(call.tool for call in tape.calls)))
+            tools[name] = _taped(tape)
     return Offered(world, tools)
+
+
+def _taped(tape: Tape) -> Tools:
+    """The tools that were listed when the tape was recorded, and those that it has calls of, with the arguments of both."""
+    tools = {str(tool.get("name")): _arguments(mapping(tool.get("inputSchema"))) for tool in tape.head.tools}
+    for call in tape.calls:
+        names = tools.setdefault(call.tool, None)
+        tools[call.tool] = None if names is None else names | call.arguments.keys()
+    return tools
+
+
+def _arguments(schema: Json) -> frozenset[str] | None:
+    """The arguments that a schema names; None where it can take others."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or any(schema.get(key, False) is not False for key in _OPEN):
+        return None
+    return frozenset(properties)
 
 
 def unknown_faults(faults: Sequence[Fault], known: Offered) -> Iterator[UnknownName]:
@@ -116,27 +156,36 @@ def unknown_in_checks(case: TestCase, known: Offered) -> Iterator[UnknownName]:
 def _of_check(check: Assertion, place: str, known: Offered) -> Iterator[UnknownName]:
     for number, inner in enumerate(check.assertions or ()):
         yield from _of_check(inner, f"{place}.assert[{number}]", known)
-    kind = check.type.removeprefix(NEGATION)
-    if not isinstance(check.value, dict):
-        return
-    if kind == "effect":
-        read = EffectCheck.model_validate_json(canonical(check.value))
-        yield from _of_calls(read, f"{place}: effect: value", known, outside=read.outside)
-        if read.before is not None:
-            yield from _of_calls(read.before, f"{place}: effect: value.before", known, outside=read.outside)
-    elif kind == "state":
+    for named in named_calls(check):
+        yield from _of_call(named, f"{place}: {named.place}", known)
+    if check.base_type == "state" and isinstance(check.value, dict):
         yield from _of_state(StateCheck.model_validate_json(canonical(check.value)), f"{place}: state: value", known)
 
 
-OUTSIDE = "If it is a tool of the agent's own, outside of the world, add `outside: true`."
+TOOL_OUTSIDE = "If it is a tool of the agent's own, outside of the world, add `outside: true`."
+IN_STEP = "If it is a tool of the agent's own, outside of the world, write `{{name: {tool}, outside: true}}`{where}."
+ARGUMENT_OUTSIDE = "Correct it, add it to the tool's `inputSchema`, or add `outside: true`."
 
 
-def _of_calls(calls: CallMatcher, place: str, known: Offered, *, outside: bool) -> Iterator[UnknownName]:
-    server = known.unknown_server(calls.server)
+def _of_call(call: NamedCall, place: str, known: Offered) -> Iterator[UnknownName]:
+    server = known.unknown_server(call.server)
     if server:
         yield UnknownName(f"{place}.server", server)
-    elif not outside and calls.tool != HONEYPOT and (tool := known.unknown_tool(calls.tool, calls.server)):
-        yield UnknownName(f"{place}.tool", tool, OUTSIDE)
+    elif call.outside or call.tool == HONEYPOT:
+        return
+    elif tool := known.unknown_tool(call.tool, call.server):
+        if not (call.command and known.runs_commands):
+            yield UnknownName(f"{place}.{call.key}" if call.key else place, tool, _if_outside(call))
+    else:
+        for argument in call.arguments:
+            if reason := known.unknown_argument(argument, call.tool, call.server):
+                yield UnknownName(f"{place}.{call.arguments_key}.{argument}", reason, ARGUMENT_OUTSIDE)
+
+
+def _if_outside(call: NamedCall) -> str:
+    if call.key:
+        return TOOL_OUTSIDE
+    return IN_STEP.format(tool=call.tool, where=" in a check of its own" if call.alone else "")
 
 
 def _of_state(check: StateCheck, place: str, known: Offered) -> Iterator[UnknownName]:

@@ -37,11 +37,13 @@ def mcp_server(
     async def list_tools(
         _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
+        session.reach()
         return types.ListToolsResult(tools=[*_tools(session, name, real)])
 
     async def call_tool(
         _context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        session.reach()
         answer = await session.answer(WorldCall(name, params.name, params.arguments or {}), passing=real or late)
         if answer.delay_ms:
             await anyio.sleep(answer.delay_ms / 1000)
@@ -82,6 +84,7 @@ def _own_tools(session: WorldSession, name: str, real: RealServer | None) -> lis
 
 async def serve(session: WorldSession, name: str) -> None:
     """Serves that server of the world over stdio until the agent closes it."""
+    session.reach()
     async with opened_server(session, name) as served, stdio_server() as streams:
         await served.run(*streams, served.create_initialization_options())
 

@@ -38,7 +38,7 @@ from minions_evals_mcp.world.holdings import Holdings, placed
 from minions_evals_mcp.world.mocking import mocked
 from minions_evals_mcp.world.tapes import Miss, Tape, TapedCall, read_tape
 
-DEFINITION, JOURNAL, LOCK, LOST = "world.json", "calls.jsonl", "lock", "lost-"
+DEFINITION, JOURNAL, LOCK, LOST, REACHED = "world.json", "calls.jsonl", "lock", "lost-", "reached"
 T = TypeVar("T")
 Clock = Callable[[], datetime]
 Passing = Callable[[WorldCall], Awaitable[CallAnswer]]
@@ -119,6 +119,7 @@ class WorldSession:
         self.held: FileLock | None = None
         """By which the process that made the folder holds it."""
         self._read = 0
+        self._is_reached = False
         self._tapes: dict[str, Tape] = {}
 
     def remove(self) -> None:
@@ -138,6 +139,17 @@ class WorldSession:
         """What is noted of the first real server that was lost, in whatever process; None where none was."""
         notes = sorted(self.folder.glob(f"{LOST}*"))
         return notes[0].read_text("utf-8") if notes else None
+
+    def reach(self) -> None:
+        """Notes that the agent connected to a server, in whatever process."""
+        if not self._is_reached:
+            self._is_reached = True
+            with suppress(OSError):  # the folder is gone with its unit
+                (self.folder / REACHED).touch()
+
+    def is_reached(self) -> bool:
+        """Whether the agent connected to any server."""
+        return self._is_reached or (self.folder / REACHED).exists()
 
     def tape(self, server: str) -> Tape:
         """The tape of a server, read at its first use; raises `BadInputError` where it is none."""

@@ -119,6 +119,7 @@ class UnitInWorld:
             faults=handlings(entries, said, given),
             idle=tuple(fault.written for fault in idle(self.session.world.faults, entries)),
             attack=None if plant is None else outcome(plant, pairs, said),
+            unreached=not entries and not self.session.is_reached(),
         )
         return (*calls, *others), evidence
 

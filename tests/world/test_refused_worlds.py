@@ -13,13 +13,28 @@ SUITE = """records:
     fields:
       name: Shop
       state: {{orders: {{A1: paid}}}}
-      servers: {{desk: {{tools: [{{name: refund, rules: [{{result: 1}}]}}, {{name: get_order, rules: [{{result: 1}}]}}]}}}}
+      servers:
+        desk:
+          tools:
+            - {{name: refund, inputSchema: {{type: object, properties: {{id: {{type: string}}}}}}, rules: [{{result: 1}}]}}
+            - {{name: get_order, rules: [{{result: 1}}]}}
+            - {{name: list, inputSchema: {{properties: {{}}, additionalProperties: true}}, rules: [{{result: 1}}]}}
   - id: c
     type: test-case
     fields: {{name: c, world: shop, {fields}}}
 """
 OF_EFFECT, OF_STATE = "fields.assertions[0]: effect: value", "fields.assertions[0]: state: value"
-MEANT = "did you mean 'refund'? It has get_order, refund"
+MEANT = "did you mean 'refund'? It has get_order, list, refund"
+ON = "fields.assertions[0]: "
+NO_ORDER = "the tool 'refund' has no argument 'order'; it has id"
+NAMES_X = (
+    ("tool-used", "x", ""), ("tool-used", "[refund, x]", ".1"), ("tool-used", "{name: x, max: 0}", ".name"),
+    ("tool-sequence", "[refund, x]", ".1"), ("tool-sequence", "{steps: [{pattern: x}]}", ".steps.0.pattern"),
+    ("tool-args-match", "{name: x, args: {}}", ".name"), ("step-count", "{name: x, max: 1}", ".name"),
+    ("match", "[refund, x]", ".1"), ("match", "{steps: [], forbidden: [x]}", ".forbidden.0"),
+    ("match", "[{unordered: [refund, {anyOf: [{name: x}]}]}]", ".0.unordered.1.anyOf.0.name"),
+)  # fmt: skip
+"""Each check of a trajectory, naming a tool that the world lacks, and the place that is named."""
 DESK: dict[str, JsonValue] = {
     "desk": {"tools": [{"name": name, "rules": [{"result": 1}]} for name in ("refund", "get_order")]}
 }
@@ -43,6 +58,16 @@ TAPE = '{"tape": 1, "server": "desk", "tools": [{"name": "refund", "inputSchema"
         ("assertions: [{type: state, value: {sql: SELECT 1}}]", f"{OF_STATE}.sql: the world has no database"),
         ("assertions: [{type: state, value: {file: a.txt}}]", f"{OF_STATE}.file: the world has no folder"),
         ("conversation: {opening: hi, ends: {state: order.A1}}", "fields.conversation.ends.state: the world has no state 'order'"),
+        ("assertions: [{type: effect, value: {tool: refund, args: {order: A1}, never: true}}]", f"{OF_EFFECT}.args.order: {NO_ORDER}"),
+        ("assertions: [{type: effect, value: {tool: list, before: {tool: 'ref*', args: {ID: 1}}}}]",
+         f"{OF_EFFECT}.before.args.ID: the tool 'ref*' has no argument 'ID'; it has id"),
+        ("assertions: [{type: trajectory:tool-args-match, value: {name: refund, arguments: {order: 1}}}]",
+         f"{ON}trajectory:tool-args-match: value.arguments.order: {NO_ORDER}"),
+        ("assertions: [{type: trajectory:match, value: [{name: refund, args: {order: 1}}]}]",
+         f"{ON}trajectory:match: value.0.args.order: {NO_ORDER}"),
+        *((f"assertions: [{{type: 'trajectory:{kind}', value: {value}}}]", f"{ON}trajectory:{kind}: value{place}: the world has no tool")
+          for kind, value, place in NAMES_X),
+        ("conversation: {opening: hi}, agentTurns: [{type: trajectory:tool-used, value: x}]", "fields.agentTurns[0]: trajectory:tool-used"),
         ("conversation: {opening: ' '}", "fields.conversation.opening: must not be blank"),
         ("conversation: {opening: hi, turns: ['']}", "fields.conversation.turns.0: must not be blank"),
     ],
@@ -50,7 +75,7 @@ TAPE = '{"tape": 1, "server": "desk", "tools": [{"name": "refund", "inputSchema"
 def test_the_refusal_names_place_and_field(at: Terminal, fields: str, said: str) -> None:
     refused = at.run("import", at.file("s.yaml", SUITE.format(fields=fields)))
     assert refused.code == 2
-    assert f"s.yaml:8: test-case c: {said}" in " ".join(refused.err.split())
+    assert f"s.yaml:13: test-case c: {said}" in " ".join(refused.err.split())
 
 
 def test_a_fault_may_name_tools_by_a_pattern(at: Terminal) -> None:
@@ -60,9 +85,37 @@ def test_a_fault_may_name_tools_by_a_pattern(at: Terminal) -> None:
     assert at.run("import", at.file("s.yaml", SUITE.format(fields=fields))).code == 0
 
 
-def test_a_check_of_a_tool_outside_of_the_world_says_so(at: Terminal) -> None:
-    fields = "inputs: {task: x}, assertions: [{type: effect, value: {tool: browse, outside: true, never: true}}]"
-    assert at.run("import", at.file("s.yaml", SUITE.format(fields=fields))).code == 0
+@pytest.mark.parametrize(
+    "check",
+    [
+        "{type: effect, value: {tool: browse, outside: true, never: true}}",
+        "{type: effect, value: {tool: refund, args: {force: true}, outside: true, never: true}}",
+        "{type: effect, value: {tool: list, args: {page: 2}}}",
+        "{type: effect, value: {tool: get_order, args: {id: 2}}}",
+        "{type: trajectory:tool-used, value: {name: browse, outside: true, max: 0}}",
+        "{type: trajectory:tool-sequence, value: [refund, {name: browse, outside: true}]}",
+        "{type: trajectory:tool-args-match, value: {name: refund, args: {force: true}, outside: true}}",
+        "{type: trajectory:step-count, value: {name: browse, outside: true, max: 0}}",
+        "{type: trajectory:step-count, value: {name: ls, type: command, max: 0}}",
+        "{type: trajectory:match, value: [refund, {name: browse, outside: true}]}",
+    ],
+)
+def test_a_check_of_what_is_outside_of_the_world_says_so(at: Terminal, check: str) -> None:
+    imported = at.run("import", at.file("s.yaml", SUITE.format(fields=f"inputs: {{task: x}}, assertions: [{check}]")))
+    assert imported.code == 0, imported.err
+
+
+@pytest.mark.parametrize("outside", ["1", "'yes'"])
+def test_outside_is_true_or_false(at: Terminal, outside: str) -> None:
+    check = f"{{type: trajectory:tool-used, value: {{name: x, outside: {outside}}}}}"
+    refused = at.run("import", at.file("s.yaml", SUITE.format(fields=f"inputs: {{task: x}}, assertions: [{check}]")))
+    assert (refused.code, "outside: must be true or false" in refused.err) == (2, True)
+
+
+def test_a_step_may_be_a_command_that_a_tool_of_the_world_ran(at: Terminal) -> None:
+    suite = SUITE.replace("name: get_order", "name: shell")
+    fields = "inputs: {task: x}, assertions: [{type: trajectory:match, value: [ls]}]"
+    assert at.run("import", at.file("s.yaml", suite.format(fields=fields))).code == 0
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.worlds import UNREACHED
 from minions_evals_mcp.operations.operator.show_world import Answer, UnitInRun, run
 from minions_evals_mcp.presentation.verdict_words import counted
 from minions_evals_mcp.presentation.world_words import attack_sentence, fault_sentence, idle_sentence
@@ -71,6 +72,7 @@ def _unit(unit: UnitInRun, *, with_state: bool) -> list[str]:
     evidence = unit.evidence
     trial = f" trial {unit.trial}" if unit.trial > 1 else ""
     told = [
+        *([f"    {UNREACHED}"] if evidence.unreached else []),
         *(f"    missed: {miss}" for miss in evidence.misses),
         *(f"    {fault_sentence(fault)}" for fault in evidence.faults),
         *(f"    {idle_sentence(written)}" for written in evidence.idle),

@@ -147,6 +147,8 @@ class Conversing:
         """The conversation as one output, or that it waits for its user; what was said in an earlier start is not said again."""
         if world is not None and start.said.journal:
             world.session.take_up(start.said.journal)
+        if world is not None and start.said.turns:
+            world.session.reach()  # an earlier start may have
         around = None if world is None else InWorld(world)
         said, setup = start.said, self.setup
         talk = Talk(

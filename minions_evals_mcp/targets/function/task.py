@@ -240,6 +240,8 @@ class FunctionTask:
     @asynccontextmanager
     async def in_world(self, world: UnitInWorld) -> AsyncGenerator[FunctionTask]:
         """The same task, pointed at that world: by its parameter `world`, and where it calls a tool of its name marked with `@tool`."""
+        if self.records_calls:  # its marked tools are answered without a connection
+            world.session.reach()
         try:
             yield replace(self, world=world)
         finally:

@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.values import Json, Text, Value, unknown_key
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern, same
-from minions_evals_mcp.scoring.assertions.trajectories.trajectory import on_log
+from minions_evals_mcp.scoring.assertions.trajectories.trajectory import hinted, on_log
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.values import UnweightedResult, excerpt
 
@@ -156,10 +156,10 @@ def state(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Unweig
         return found
     if not check.model_fields_set & COMPARATORS.keys():
         is_there = found is not None if check.file is not None else is_filled(found)
-        return UnweightedResult(is_there, f"{check.what} is {_shown(found)}")
+        return hinted(UnweightedResult(is_there, f"{check.what} is {_shown(found)}"), subject)
     failed = check.failures(found)
     wanted = f", wanted {' and '.join(failed)}" if failed else ""
-    return UnweightedResult(not failed, f"{check.what} is {_shown(found)}{wanted}")
+    return hinted(UnweightedResult(not failed, f"{check.what} is {_shown(found)}{wanted}"), subject)
 
 
 def _found(check: StateCheck, subject: Subject) -> JsonValue | Unmet:
@@ -181,8 +181,8 @@ def effect(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Unwei
     """A call happened: {tool, server?, args?} names it, `times`, `min`, `max` or `never` say how often (default: at least once).
 
     `args` are arguments that it has, among others. `before` names a call that it must come before. A call that ended in an error
-    has no effect and does not count, unless `attempts` is true. In a world, a tool that it does not have is refused, unless `outside`
-    is true: the tool is one of the agent's own.
+    has no effect and does not count, unless `attempts` is true. In a world, a tool that it does not have is refused, and
+    so is an argument that is not in the tool's schema, unless `outside` is true: the tool is one of the agent's own.
     """
     check = _read(EffectCheck, canonical(assertion.value))
     calls = [call for call in subject.tool_calls or () if check.attempts or call.error is None]

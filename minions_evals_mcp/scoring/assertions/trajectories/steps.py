@@ -23,7 +23,9 @@ STEP_TYPES = frozenset({"command", "tool"})
 TRACED_TYPES = STEP_TYPES | {"message", "reasoning", "search", "span"}
 """The types of steps in a trace."""
 NAME_LIMIT = 400
-MATCHER_KEYS = frozenset({"name", "pattern", "type"})
+OUTSIDE = "outside"
+"""The key by which a matcher says that the tool is one of the agent's own, which its world does not have."""
+MATCHER_KEYS = frozenset({"name", "pattern", "type", OUTSIDE})
 
 _SPECIAL = re.compile(r"[.+^${}()|\[\]\\]")
 
@@ -141,6 +143,8 @@ def vet_matcher(value: JsonValue, also: Iterable[str], *, named: bool, types: fr
             vet_pattern(members[key], f"value.{key}")
     if named and "name" not in members and "pattern" not in members:
         raise InvalidRecordError('must have "name" or "pattern"', field="value")
+    if not isinstance(members.get(OUTSIDE, False), bool):
+        raise InvalidRecordError("must be true or false", field=f"value.{OUTSIDE}")
     for text in texts(members.get("type")):
         if text not in types:
             log = "the log of tool calls" if types == STEP_TYPES else "a trace"

@@ -20,6 +20,7 @@ from functools import wraps
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import NEGATION, Assertion
+from minions_evals_mcp.domain.worlds import UNREACHED
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertion_kind import AssertionKind
 from minions_evals_mcp.scoring.assertions.kinds.text import listed
@@ -62,7 +63,7 @@ def on_log(
 
     @wraps(check)
     def checked(assertion: Assertion, subject: Subject, evidence: Evidence) -> UnweightedResult | Unmet:
-        return NOT_RECORDED if subject.tool_calls is None else check(assertion, subject, evidence)
+        return NOT_RECORDED if subject.tool_calls is None else hinted(check(assertion, subject, evidence), subject)
 
     return checked
 
@@ -75,9 +76,16 @@ def on_steps(
     @wraps(check)
     def checked(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
         steps = _steps(assertion, subject)
-        return steps if isinstance(steps, Unmet) else check(assertion, steps)
+        return steps if isinstance(steps, Unmet) else hinted(check(assertion, steps), subject)
 
     return checked
+
+
+def hinted(result: UnweightedResult | Unmet, subject: Subject) -> UnweightedResult | Unmet:
+    """The result; a failed one says that the agent never connected to the servers of its world, where it did not."""
+    if not subject.unreached or not isinstance(result, UnweightedResult) or result.passed:
+        return result
+    return result._replace(reason=f"{result.reason}; {UNREACHED}")
 
 
 def _steps(assertion: Assertion, subject: Subject) -> Sequence[CalledStep] | Unmet:
@@ -124,7 +132,8 @@ def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
 def tool_used(assertion: Assertion, steps: Sequence[CalledStep]) -> UnweightedResult:
     """Every tool in `value` (a pattern or a list of them) was called; {name, min, max}: that often (default min 1).
 
-    `not-` with patterns passes only where none of them was called, as in promptfoo: with several, both may fail.
+    `not-` with patterns passes only where none of them was called, as in promptfoo: with several, both may fail. In a world, a tool
+    that it does not have is refused, unless {name, outside: true} says that it is one of the agent's own.
     """
     steps = _tools(steps)
     if isinstance(assertion.value, dict):
