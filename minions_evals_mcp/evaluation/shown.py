@@ -38,6 +38,8 @@ NAMED = 8
 FEW = 3
 LONGEST_WHY = 300
 LEFT = "style='text-align:left'"
+UNTYPESET = "<div class='tex2jax_ignore mathjax_ignore'>"
+"""Opens what a notebook shows: without these classes it would set "$5 to $10" as a formula, and follow the commands of one."""
 COLOURS = {True: "#1a7f37", False: "#cf222e", None: "#7d4e00"}
 """Behind white letters, so that they are read on a light page and on a dark one."""
 NO_JUDGE = (
@@ -298,7 +300,7 @@ def html_of(result: Figures) -> str:
     )
     changes = "".join(f"<li>{escape(line.strip())}</li>" for line in change_lines(result))
     return (
-        f"<div><p><b style='{badge}'>{VERDICTS[result.passed]}</b> <b>{escape(result.name)}</b> {escape(figures)}</p>"
+        f"{UNTYPESET}<p><b style='{badge}'>{VERDICTS[result.passed]}</b> <b>{escape(result.name)}</b> {escape(figures)}</p>"
         f"<p>{escape(_standing(result))}</p>"
         + (f"<ul>{changes}</ul>" if changes else "")
         + (_checks_html(result) if len(result.check_means) > 1 else "")
@@ -331,7 +333,7 @@ def diff_html(diff: RunDiff) -> str:
     words = "".join(f"<p>{escape(line)}</p>" for line in (EVIDENCE[diff.evidence], checks_words(diff)) if line)
     more = f"<p>and {diff.more} more</p>" if diff.more else ""
     changes = _table(("case", "change", "output"), rows) if rows else "<p>no case changed</p>"
-    return f"<div><p><b>{escape(diff_verdict(diff))}</b></p>{figures}{words}{changes}{more}</div>"
+    return f"{UNTYPESET}<p><b>{escape(diff_verdict(diff))}</b></p>{figures}{words}{changes}{more}</div>"
 
 
 def _totals_row(name: str, totals: RunTotals) -> tuple[str, ...]:

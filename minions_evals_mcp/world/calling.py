@@ -25,6 +25,7 @@ class CalledServers:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     _opened: ExitStack = field(default_factory=ExitStack, init=False)
     _running: tuple[BlockingPortal, WorldTools] | None = field(default=None, init=False)
+    _closed: bool = field(default=False, init=False)
 
     def call(self, session: WorldSession, tool: str, arguments: Json) -> CallAnswer:
         """The answer of the one server that has the tool; raises `ToolError` where none or several have it."""
@@ -35,15 +36,17 @@ class CalledServers:
         return portal.call(tools.answered, having[0], arguments)
 
     def close(self) -> None:
-        """Ends the servers that were started."""
+        """Ends the servers that were started. A thread that outlives its unit starts none again."""
         with self._lock:
-            self._running = None
+            self._running, self._closed = None, True
             self._opened.close()
 
     def _started(self, session: WorldSession) -> tuple[BlockingPortal, WorldTools]:
         from minions_evals_mcp.world.reaching import tools_for_model  # noqa: PLC0415  the protocol, for real servers only
 
         with self._lock:
+            if self._closed:
+                raise ToolError("the unit of this world is over")
             if self._running is None:
                 portal = self._opened.enter_context(start_blocking_portal())
                 tools = self._opened.enter_context(portal.wrap_async_context_manager(tools_for_model(session)))

@@ -199,10 +199,12 @@ async def real_server(
     run = _filled(name, server.run, holdings)
     program = _program(server, run, base)
     writer: TapeWriter | None = None
+    is_closing = False
     with TemporaryFile("w+b") as log:
 
         def ended(reason: str) -> None:
-            lost(f"{reason}{_last_words(log)}")
+            if not is_closing:  # a call that is cut off because the unit is over says nothing of the server
+                lost(f"{reason}{_last_words(log)}")
 
         async with AsyncExitStack() as opened:
             try:
@@ -222,6 +224,7 @@ async def real_server(
                     await anyio.to_thread.run_sync(writer.open)
                 yield RealServer(client, tools, writer, ended)
             finally:
+                is_closing = True
                 if writer is not None:
                     writer.close()
 

@@ -103,6 +103,8 @@ def test_checks_are_columns_of_the_data_frame_and_a_table_in_print_and_notebook(
     changes = result.compare(result.before or "")
     assert "<script" not in changes._repr_html_()  # pyright: ignore[reportPrivateUsage]  as above
     assert "Italy" in changes._repr_html_()  # pyright: ignore[reportPrivateUsage]  as above
+    for shown in (html, changes._repr_html_()):  # pyright: ignore[reportPrivateUsage]  as above
+        assert shown.startswith("<div class='tex2jax_ignore mathjax_ignore'>"), "$5 to $10 is no formula"
 
 
 def test_an_added_or_edited_check_leaves_the_others_comparable(evaluated: Any) -> None:

@@ -31,7 +31,8 @@ if "--max-turns=1" in sys.argv:
     print(json.dumps({"type": "result", "subtype": "error_max_turns", "is_error": True, "session_id": "s"}))
     sys.exit(1)
 at = [word for word in sys.argv if word.startswith("--mcp-config=")]
-said = [asked, os.path.basename(os.getcwd()), sorted(os.listdir()), os.environ.get("COLOUR", ""), os.environ.get("ANTHROPIC_API_KEY", ""),
+here = os.path.basename(os.path.dirname(os.getcwd()))
+said = [asked, here, sorted(os.listdir()), os.environ.get("COLOUR", ""), os.environ.get("ANTHROPIC_API_KEY", ""),
         at and json.loads(at[0].partition("=")[2])]
 last = {"type": "result", "subtype": "success", "is_error": False, "result": json.dumps(said), "num_turns": 2, "session_id": "s",
         "total_cost_usd": 0.25, "usage": {"input_tokens": 30, "output_tokens": 4}}
@@ -197,7 +198,7 @@ async def test_the_agents_session_is_the_answer(tmp_path: Path, monkeypatch: pyt
         {"type": "javascript", "value": "JSON.parse(output)[0] === 'Hello'"},
         {
             "type": "javascript",
-            "value": "JSON.parse(output)[1].startsWith('agent-') && JSON.parse(output)[2].length === 0",
+            "value": "JSON.parse(output)[1].startsWith('minions-evals-agent-') && JSON.parse(output)[2].length === 0",
         },
         {"type": "javascript", "value": "JSON.parse(output)[3] === 'blue' && JSON.parse(output)[4] === 'sk-own'"},
         {"type": "javascript", "value": "context.providerResponse.metadata.numTurns === 2"},

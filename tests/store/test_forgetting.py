@@ -8,6 +8,8 @@ from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
+from urllib.parse import quote, urlencode
 
 import pytest
 from pydantic import JsonValue
@@ -176,6 +178,55 @@ def test_escaped_texts_are_found(small_store: Path) -> None:
     written(small_store, put)
     assert forget(small_store, ErasureScope("canary löwe"), at=NOW, by="ada").rows == {"event": 1}
     assert b"Zqxcanary" not in bytes_of(small_store)
+
+
+SPELLINGS = {
+    "other code points": normalize("NFD", CANARY),
+    "capitals": CANARY.upper(),
+    "escaped in a text": json.dumps({"who": CANARY}),
+    "escaped twice": json.dumps({"call": json.dumps({"who": CANARY})}),
+    "in an address": f"https://example.org/?q={quote(CANARY)}",
+    "in a form": urlencode({"who": CANARY}),
+    "in a page": CANARY.encode("ascii", "xmlcharrefreplace").decode(),
+    "in an address in a text": json.dumps({"url": "https://example.org/é?q=" + quote(CANARY)}),
+    "over two lines": CANARY.replace(" ", "\n  "),
+    "with a hard space": CANARY.replace(" ", "\u00a0"),
+    "with a face": json.dumps("Löwe \U0001f981"),
+    "in other letters": json.dumps("Лев Толстой"),
+}
+SUBJECTS = {"with a face": "Löwe \U0001f981", "in other letters": "лев толстой"}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_subject_is_found_however_it_is_written(small_store: Path, spelling: str) -> None:
+    held = f"MARK{SPELLINGS[spelling]}"
+    subject = SUBJECTS.get(spelling, CANARY)
+
+    def put(db: Db) -> None:
+        db.execute(
+            "UPDATE event SET detail = ? WHERE seq = 1", (json.dumps({"text": held, "kept": "A+B 100 % & more"}),)
+        )
+        db.execute("UPDATE minion SET title = ? WHERE seq = 1", (held,))
+        db.execute("UPDATE eval_judgment SET rationale = ? WHERE seq = 1", (held,))
+        db.execute(
+            "UPDATE test_run SET rest = json_set(rest, '$.actualOutput', json(?)) WHERE seq = 1",
+            (json.dumps({"output": held}, ensure_ascii=False),),
+        )
+
+    written(small_store, put)
+    assert b"MARK" in bytes_of(small_store)
+    forget(small_store, ErasureScope(subject), at=NOW, by="ada")
+    assert b"MARK" not in bytes_of(small_store)
+    assert b"A+B 100 % & more" in bytes_of(small_store)
+
+
+def test_a_space_at_the_end_of_a_subject_counts(small_store: Path) -> None:
+    def put(db: Db) -> None:
+        db.execute("UPDATE event SET detail = ? WHERE seq = 1", ('{"text":"Zqxcanaryson"}',))
+
+    written(small_store, put)
+    assert forget(small_store, ErasureScope("Zqxcanary "), at=NOW, by="ada").rows == {}
+    assert b"Zqxcanaryson" in bytes_of(small_store)
 
 
 def test_what_is_a_word_of_the_format_is_refused_and_changes_nothing(small_store: Path) -> None:

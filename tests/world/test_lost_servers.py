@@ -10,10 +10,16 @@ import anyio.to_thread
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.definitions import World
+from minions_evals_mcp.world.calling import CalledServers
+from minions_evals_mcp.world.calls import ToolError
+from minions_evals_mcp.world.sessions import new_session
 from tests.shared.cli.terminal import Json, Terminal
 from tests.shared.fakes.llm_server import Server
 from tests.shared.world.agents import real
+from tests.shared.world.agents import starts as started
 from tests.shared.world.http_agent import http_agent
+from tests.workshop import SteppingClock
 from tests.world.test_runs_in_worlds import passed, suite, target, unit
 
 BROKEN: list[JsonValue] = [sys.executable, "-c", "import sys; sys.exit('no token set')"]
@@ -105,3 +111,25 @@ def test_a_tool_that_no_real_server_has_is_named_with_those_there_are(at: Termin
     at.file("app.py", SWALLOWS.format(tool="add"))
     ended = at.run("run-benchmark", "b", "--target", "python:app:agent", "--yes", "--json")
     assert passed(ended) == 1, ended
+
+
+def test_a_function_that_waits_too_long_for_a_tool_is_late_and_the_server_is_not_blamed(at: Terminal) -> None:
+    suite(at, notes(at, starts=True, mode="live"), checks=[{"type": "contains", "value": "notes"}])
+    at.file("app.py", SWALLOWS.format(tool="slow"))
+    here = at.with_env(MINIONS_EVALS_CALL_TIMEOUT="2")
+    found = told(here, "--target", "python:app:agent")
+    assert "did not answer within 2 s" in found
+    assert "ended during the call" not in found
+
+
+def test_a_thread_that_outlives_its_unit_starts_no_server_again(at: Terminal) -> None:
+    session = new_session(World.model_validate(notes(at, starts=True, mode="live")), at.folder, clock=SteppingClock())
+    try:
+        servers = CalledServers()
+        assert servers.call(session, "count", {}).value == "0"
+        servers.close()
+        with pytest.raises(ToolError, match="is over"):
+            servers.call(session, "count", {})
+    finally:
+        session.remove()
+    assert len(started(at)) == 1

@@ -124,7 +124,7 @@ def run_verdict(summary: RunSummary) -> Json | None:
         **({} if run.get("passed") is None else {"passed": run["passed"]}),
         "regression": regression_word(summary),
         "evidence": fell.get("evidence") or ("supported" if summary.fall is not None else run.get("evidence")),
-        **({"since": since} if since else {}),
+        **({"since": short_run(str(since))} if since else {}),
     }
 
 
@@ -136,13 +136,16 @@ def regression_word(summary: RunSummary) -> str:
 
 
 def cause_line(wire: Json, run_id: str) -> Json:
-    """A cause with the first of its cases, whose number is `cases`: without a title that is their id."""
+    """A cause with the first of its cases, whose number is `cases`: without a title that its summary or their id says."""
     cases = wire.get("affected")
     shown: list[JsonValue] = (
         [_case(case, run_id) for case in cases[:NAMED] if isinstance(case, dict)] if isinstance(cases, list) else []
     )
-    own = {"firstRunId"} if wire.get("firstRunId") == run_id else set[str]()
-    return {**{name: value for name, value in wire.items() if name not in own}, "affected": shown}
+    said = {"title"} if str(wire.get("summary")).endswith(f": {wire.get('title')}") else set[str]()
+    first = wire.get("firstRunId")
+    own = {name: value for name, value in wire.items() if name not in {*said, "firstRunId"}}
+    since: Json = {"firstRunId": short_run(first)} if isinstance(first, str) and first != run_id else {}
+    return {**own, **since, "affected": shown}
 
 
 def _case(wire: Json, run_id: str) -> Json:
