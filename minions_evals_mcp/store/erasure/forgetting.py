@@ -22,7 +22,7 @@ from minions_evals_mcp.domain.values import to_millis
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, NotFoundError, StoreError
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Db, open_raw, sqlite, translated
-from minions_evals_mcp.store.erasure.spellings import Subject
+from minions_evals_mcp.store.erasure.spellings import ForgottenSubject
 from minions_evals_mcp.store.erasure.tombstones import Change, Tombstone, leaves, mapped, parsed, written
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.migrate import require_store
@@ -210,7 +210,7 @@ class _Erasure:
         """So many rows, under a seal too."""
         self._names: dict[str, str] = {}
         """Names that held the text, with those that stand in their place everywhere."""
-        self._subject = Subject("", "")
+        self._subject = ForgottenSubject("", "")
         self._counted: set[int] = set()
         """The rows that were counted: one with two texts is one row."""
         self._keys: dict[str, str] = {}
@@ -227,7 +227,7 @@ class _Erasure:
 
     def of_subject(self, db: Db, subject: str) -> None:
         """Erases every text that holds the subject, and the whole of each output and agent-run that does."""
-        self._subject = Subject.of(subject)
+        self._subject = ForgottenSubject.of(subject)
 
         def holds(text: object) -> bool:
             return text is not None and self._holds_stored(str(text))

@@ -25,14 +25,14 @@ def folded(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ForgottenSubject:
     """What is looked for, folded, and its longest run of signs that stay as they are: most texts lack it, and are not unpacked."""
 
     needle: str
     anchor: str
 
     @classmethod
-    def of(cls, text: str) -> Subject:
+    def of(cls, text: str) -> ForgottenSubject:
         """The subject that the text names."""
         needle = folded(text)
         return cls(needle, max(_PLAIN.findall(needle), key=len, default=""))
