@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator
@@ -47,6 +48,8 @@ def taken_folder(purpose: Purpose) -> tuple[Path, FileLock]:
     begun = Path(tempfile.mkdtemp(prefix=UNFINISHED))
     held = FileLock(begun / OWNER, thread_local=False)
     held.acquire()
+    if sys.platform == "win32":  # a folder cannot be renamed there while a file in it is open
+        return begun, held
     folder = begun.with_name(begun.name.replace(UNFINISHED, f"minions-evals-{purpose}-{os.getpid()}-", 1))
     begun.rename(folder)  # it is seen by others once it is held
     return folder, held
@@ -73,8 +76,8 @@ def _folders() -> Iterator[Path]:
 def _is_left(folder: Path) -> bool:
     """Whether the process that made the folder is gone."""
     try:
-        if folder.name.startswith(UNFINISHED):
-            return time.time() - folder.stat().st_mtime > OLD_S
+        if folder.name.startswith(UNFINISHED) and time.time() - folder.stat().st_mtime <= OLD_S:
+            return False
         if not (folder / OWNER).exists():  # what a program that outlived its run wrote after the folder was gone
             return not any(folder.glob("*.json")) or time.time() - folder.stat().st_mtime > OLD_S
         with FileLock(folder / OWNER, timeout=0, thread_local=False):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import get_args
 
@@ -64,6 +66,23 @@ def test_what_a_killed_process_left_is_removed_and_what_another_holds_is_not(hom
         for process in processes:
             process.kill()
             process.communicate()
+
+
+def test_where_a_held_folder_cannot_be_renamed_it_is_removed_a_day_after_its_process(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as there:
+        there.setattr(sys, "platform", "win32")
+        folder, held = temporary_folders.taken_folder("world")
+    for seconds, is_held, is_kept in ((0, True, True), (90_000, True, True), (0, False, True), (90_000, False, False)):
+        if not is_held:
+            held.release()
+        age = time.time() - seconds
+        os.utime(folder, (age, age))
+        temporary_folders.remove_left.cache_clear()
+        temporary_folders.remove_left()
+        assert folder.exists() is is_kept, (seconds, is_held)
+    assert [*home.iterdir()] == []
 
 
 def test_every_temporary_folder_of_the_product_is_made_there() -> None:
