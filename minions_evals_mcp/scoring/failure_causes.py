@@ -11,7 +11,13 @@ from itertools import groupby
 from operator import attrgetter
 
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.failing.failure_types import ACT_CAUSE, FAILURE_TYPES, TALK_CAUSE, FailureType
+from minions_evals_mcp.domain.failing.failure_types import (
+    ACT_CAUSE,
+    FAILURE_TYPES,
+    SPOKEN_CAUSE,
+    TALK_CAUSE,
+    FailureType,
+)
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 
@@ -29,7 +35,7 @@ _ELLIPSES = late(r"…(?:[\s,;:]*…)+")
 
 
 _OF_ANSWER = late(r", (?:and|but) the answer (?:says|differs|uses)\b")
-_SAY_NOTHING = FAILURE_TYPES.keys() | {words.cause for words in FAILURE_TYPES.values()} | {TALK_CAUSE}
+_SAY_NOTHING = FAILURE_TYPES.keys() | {words.cause for words in FAILURE_TYPES.values()} | {SPOKEN_CAUSE, TALK_CAUSE}
 """Causes that only say the type: failures with them need have nothing else in common."""
 OWN_CHECK = late(r"^the checks? .* failed$", re.DOTALL)
 

@@ -25,8 +25,11 @@ def likeliest_place(rates: Sequence[float], cases: int) -> int | None:
 
 
 def begun(rates: Sequence[float], place: int) -> int:
-    """Returns where the move near that place began: the cut that leaves the least squares on both sides."""
-    near = range(max(FEWEST, place - FEWEST), min(len(rates) - FEWEST, place + FEWEST) + 1)
+    """Returns where the move near that place began: the cut that leaves the least squares on both sides.
+
+    Fewer than `FEWEST` runs on a side are no level yet: to cut only where there are enough would put them beside a run before.
+    """
+    near = range(max(1, place - FEWEST), min(len(rates) - 1, place + FEWEST) + 1)
     return min(near, key=lambda cut: _squares(rates[:cut]) + _squares(rates[cut:]))
 
 

@@ -27,6 +27,8 @@ class FailureWords:
 
 TALK_CAUSE = "the talk did not end as its checks ask"
 """What is said of a talk with a user that failed: its last answer may be right, and what was done is not."""
+SPOKEN_CAUSE = "the answer, or its judge, speaks as if time or turns ran out or work goes on, but no record shows it"
+"""What is said of a timeout that only the words of the answer speak of: they may be about its subject."""
 ACT_CAUSE = "What the agent did is not what was asked"
 """What is said where a check of calls or of the final state failed, before the reason that it gives."""
 

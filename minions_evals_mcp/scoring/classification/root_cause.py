@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minions_evals_mcp.domain.failing.failure_types import ACT_CAUSE, FAILURE_TYPES, TALK_CAUSE, FailureType
+from minions_evals_mcp.domain.failing.failure_types import (
+    ACT_CAUSE,
+    FAILURE_TYPES,
+    SPOKEN_CAUSE,
+    TALK_CAUSE,
+    FailureType,
+)
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import is_truncated
@@ -20,6 +26,7 @@ from minions_evals_mcp.scoring.failures.log import (
 from minions_evals_mcp.scoring.failures.own_checks import act_failed, own_failed
 from minions_evals_mcp.scoring.failures.steps import result, step
 from minions_evals_mcp.scoring.failures.texts import cut
+from minions_evals_mcp.scoring.failures.timeouts import RECORDED
 
 _UNSURE: dict[str, str] = {
     "talk": "in conversations with a user, the step that stands out is the cause in only",
@@ -76,12 +83,18 @@ def _without_log(failed: FailedOutput, failure_type: FailureType, signals: Seque
     cause = FAILURE_TYPES[failure_type].cause
     match failure_type:
         case "timeout":
+            cause = SPOKEN_CAUSE if _is_only_spoken_of(signals) else cause
             return f"{cause}{_slowest(failed.tool_calls)}"
         case "wrong-output":
             cause = TALK_CAUSE if failed.is_talk else cause
             return "the agent gave no answer" if failed.is_empty else _of_own_checks(failed) or cause
         case _:
             return f"{cause}{first}"
+
+
+def _is_only_spoken_of(signals: Sequence[Signal]) -> bool:
+    """Whether the words of the answer, or of its judge, are all that shows a timeout."""
+    return {signal.kind for signal in signals}.isdisjoint(RECORDED)
 
 
 def _of_own_checks(failed: FailedOutput) -> str:

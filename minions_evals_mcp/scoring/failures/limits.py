@@ -55,8 +55,8 @@ _REACHED = _any_of(
     r"superat\w+|raggiunt\w+|esaurit\w+|scadut\w+|finit\w+|atingid\w+|esgotad\w+|ultrapassad\w+|acabou|terminou|esgotou",
 )  # fmt: skip
 _ENDED = _any_of(
-    r"killed|abort\w*|cancel\w*|stopp(?:ed|ing)|terminated|interrupted|closed|gave up|given up|giving up|cut (?:off|short|when"
-    r"|after|at)|ended"
+    r"killed|abort\w*|cancell?(?:ed\w*|ing|ations?)|stopp(?:ed|ing)|terminated|interrupted|closed|gave up|given up|giving up|cut"
+    r" (?:off|short|when|after|at)|ended"
     r"|halted|sig(?:kill|term|alrm)|shut down|torn down|evicted|dropped|restarted",
     r"beendet|abgebrochen|gestoppt|geschlossen|unterbrochen|abgeschaltet|getrennt|tuée?s?|redémarrée?s?|neu gestartet"
     r"|reiniciad\w+|riavviat\w+|stoppée?s?|interromp\w+|arrêtée?s?|coupée?s?|annulée?s?|fermée?s?|abandonnée?s?",

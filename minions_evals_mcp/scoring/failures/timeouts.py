@@ -21,6 +21,8 @@ OVER, LIMITED, SILENT, SAYS_SO, LAST_CALL, CUT_SHORT, NO_LOG, GOES_ON, ENDED, SE
 """Confidence by evidence: the case's limit, a limit of turns, an error where nothing came, the answer's own words, a last
 call that took too long with an answer that speaks of it, an error beside an answer that gives up, an answer that speaks of it
 where there is no log, one that says that work goes on, and a call or an error that the answer passes over."""
+RECORDED = frozenset(("timeout", "stop reason", "last call"))
+"""The kinds of signal that something other than words of the answer or of a judge shows."""
 _NOTICE = 400
 """A longer result is no notice that a call took too long."""
 SHORT = 500
@@ -103,6 +105,11 @@ _OF_A_RUN = late(
     r"|ejecución|rastreo|pasos|llamadas|esecuzione|passi|chiamate|execução|passos|chamadas)(?:'s)?\b",
     re.IGNORECASE,
 )
+_ASKED = late(
+    r"\b(?:server|backend|service|api|endpoint|database|tool|dienst|datenbank|serveur|servidor|servicio|servizio|serviço)s?\b",
+    re.IGNORECASE,
+)
+"""What an agent waits for."""
 _SLOW = late(
     r"\b(?:slow\w*|long(?:er)?|lange|langsam\w*|longtemps|lente?s?|lent[oa]s?|tarda\w*|demora\w*)\b", re.IGNORECASE
 )
@@ -204,7 +211,7 @@ def _spoken_of(failed: FailedOutput) -> Iterator[Signal]:
         yield Signal("says", failed.text, SAYS_SO)
     elif len(failed.text) <= UNFINISHED and not failed.is_empty and _goes_on(failed.text) and not hands_over:
         yield Signal("unfinished", failed.text, GOES_ON)
-    elif says_so and gives_up and not failed.tool_calls:
+    elif says_so and gives_up and not failed.tool_calls and _of_a_run(failed.text):
         yield Signal("says", failed.text, NO_LOG)
 
 
@@ -239,8 +246,13 @@ def _says_unfinished(text: str) -> bool:
     return _NOT_DONE.search(text) is not None or _STILL.search(text) is not None
 
 
+def _of_a_run(text: str) -> bool:
+    """Whether the text is about a run or what a run waits for: a seller who did not reply within 48 hours is neither."""
+    return _of_its_run(text) or any(pattern.search(text) for pattern in (_OF_A_RUN, _ASKED))
+
+
 def _is_notice(text: str) -> bool:
     """Returns whether the text is about the run, not about its subject: its steps, what it could not finish, an error page."""
-    return any(pattern.search(text) for pattern in (_LIMIT, _OWN, _MACHINE)) or (
-        says_limit_reached(text) and _of_its_run(text)
-    )
+    if says_limit_reached(text):
+        return _of_its_run(text) or _LIMIT.search(text) is not None
+    return any(pattern.search(text) for pattern in (_OWN, _MACHINE))

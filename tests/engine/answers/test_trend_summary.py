@@ -15,13 +15,13 @@ from tests.shared.presentation.typed import typed
 from tests.workshop import answer, bench, case, config_in, first, fleet, opened, save
 
 
-async def run_of(engine: Engine, number: int, passing: int, size: int = 10) -> None:
-    """One more run of `b`, of a version of its own."""
-    version = f"v{number}"
+async def run_of(engine: Engine, number: int, passing: int, size: int = 10, version: str | None = None) -> None:
+    """One more run of `b`, of a version of its own where none is given."""
+    version = version or f"v{number}"
     await save(
         engine,
         [
-            answer(f"{version}/{n}", f"c{n}", "good" if good else "bad", promptVersionRef=version)
+            answer(f"v{number}/{n}", f"c{n}", "good" if good else "bad", promptVersionRef=version)
             for n, good in enumerate(first(passing, size))
         ],
     )
@@ -69,6 +69,26 @@ async def test_a_step_is_marked_as_a_new_level_from_twelve_points_on(tmp_path: P
         found = await history(engine, *[10, 9] * 4, *[3, 2] * 4)
         assert len(found.change_points) == 1
         assert [point.score for point in found.points if point.change_point] == [0.3]
+
+
+async def test_a_fall_two_runs_ago_is_no_level_that_began_before_it(tmp_path: Path) -> None:
+    passing = [27, 26, 27, 25, 26, 28, 27, 26, 24, 6, 5, 6]
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 30)
+        for number, passed in enumerate(passing[:-1]):
+            await run_of(engine, number, passed, 30, "same")
+        assert (await summarize_trend(engine, "b")).change_points == []
+        await run_of(engine, 11, passing[-1], 30, "same")
+        found = await summarize_trend(engine, "b")
+        assert [place for place, point in enumerate(found.points) if point.change_point] == [9]
+
+
+async def test_two_first_runs_on_another_level_are_no_level_that_lasted_three(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 30)
+        for number, passed in enumerate([3, 4, 27, 26, 27, 25, 26, 28]):
+            await run_of(engine, number, passed, 30, "same")
+        assert (await summarize_trend(engine, "b")).change_points == []
 
 
 async def test_a_benchmark_that_never_ran_is_named(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
@@ -234,6 +235,27 @@ def test_what_an_agent_may_work_out_translate_or_try_again_is_no_fault(
     inputs: Json, steps: Sequence[ToolCall], answer: str
 ) -> None:
     assert classify(failed(inputs, [*steps], answer)).root_cause.startswith("The log shows no fault")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "Fehler: keine", "error: none", "Exception: none", "Order failed: false", "erreur : aucune",
+        {"error": "no", "id": 3}, {"errors": "0", "id": 3}, {"error_message": "No error", "id": 3},
+        {"fehler": "keine", "id": 3}, {"error": {"code": 0, "message": "OK"}, "id": 3},
+    ],
+)  # fmt: skip
+def test_a_result_that_says_that_there_is_no_error_is_none(result: JsonValue) -> None:
+    step = ToolCall(tool="lookup", arguments={"id": 3}, result=result)
+    assert no_accusation(failed({"question": "Which one?"}, [step], "It is the blue one."))
+
+
+@pytest.mark.parametrize("result", ["Fehler: keine Verbindung", "error: 0 of 3 replicas", {"error": {"code": 7}}])
+def test_an_error_that_begins_like_none_is_one(result: JsonValue) -> None:
+    step = ToolCall(tool="lookup", arguments={"id": 3}, result=result)
+    assert (
+        "gave an error as its result" in classify(failed({"question": "Which one?"}, [step], "It is blue.")).root_cause
+    )
 
 
 def test_the_step_that_the_expected_trajectory_names_and_nobody_made_is_named_with_its_place() -> None:

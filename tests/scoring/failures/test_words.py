@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES, SPOKEN_CAUSE
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.assertions.declining import refusal
 from minions_evals_mcp.scoring.classification.classify import classify
@@ -130,6 +131,28 @@ def test_an_answer_that_uses_the_same_words_is_no_refusal(text: str) -> None:
 @pytest.mark.parametrize("text", RAN_OUT)
 def test_an_answer_that_speaks_of_its_own_end_ran_out_of_time(text: str) -> None:
     assert classify(failed(text)).failure_type == "timeout"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I can't cancel your ticket: the fare rules do not allow it after 24 hours. Your booking is unchanged.",
+        "Le délai de rétractation est dépassé: le remboursement n'est pas possible.",
+        "The seller did not respond within 48 hours, so your claim was approved.",
+        "The meeting was cancelled after 10 minutes because nobody came.",
+        "The game was stopped after 90 minutes. There was no extra time.",
+        "The request limit of 100 per day is not shared between keys.",
+    ],
+)
+def test_an_answer_about_limits_of_its_subject_did_not_run_out_of_time(text: str) -> None:
+    assert classify(failed(text)).failure_type != "timeout"
+
+
+def test_only_what_was_recorded_shows_that_a_time_limit_passed() -> None:
+    spoken = classify(failed("Stopped after 15 iterations without a final answer."))
+    assert (spoken.failure_type, spoken.root_cause.partition("; ")[2]) == ("timeout", SPOKEN_CAUSE)
+    recorded = classify(failed("", timed_out=True, output={}))
+    assert recorded.root_cause.endswith(FAILURE_TYPES["timeout"].cause)
 
 
 def test_a_last_call_that_took_too_long_and_an_answer_that_gives_up_are_a_timeout() -> None:

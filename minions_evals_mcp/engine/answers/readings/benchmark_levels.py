@@ -162,7 +162,7 @@ def _belongs(before: Sequence[HistoryRun], edge: Sequence[HistoryRun], after: Se
 
 def _parted(db: Db, segment: list[HistoryRun]) -> list[list[HistoryRun]]:
     """The segment cut where the target drifted: more cases moved one way, and stayed, than chance moves."""
-    from minions_evals_mcp.stats.drift import begun, likeliest_place  # noqa: PLC0415  as above
+    from minions_evals_mcp.stats.drift import FEWEST, begun, likeliest_place  # noqa: PLC0415  as above
     from minions_evals_mcp.stats.paired import mcnemar_exact  # noqa: PLC0415  as above
 
     rates = [run.passed / run.total for run in segment]
@@ -173,6 +173,12 @@ def _parted(db: Db, segment: list[HistoryRun]) -> list[list[HistoryRun]]:
     if mcnemar_exact(len(fell), len(rose)) > CERTAIN:
         return [segment]
     cut = begun(rates, place)
+    if cut < FEWEST:
+        first, *rest = _parted(db, segment[cut:])
+        return [segment[:cut] + first, *rest]
+    if len(segment) - cut < FEWEST:
+        *rest, last = _parted(db, segment[:cut])
+        return [*rest, last + segment[cut:]]
     return [*_parted(db, segment[:cut]), *_parted(db, segment[cut:])]
 
 

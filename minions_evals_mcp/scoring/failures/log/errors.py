@@ -44,6 +44,13 @@ _ERROR_TEXT = late(
     re.IGNORECASE,
 )
 
+_NOTHING = late(
+    r"\W*(?:none|null|nil|no|n/?a|nothing|false|0+|ok(?:ay)?|success|no (?:errors?|exceptions?|failures?)(?: found)?"
+    r"|keine?r?|aucune?|ningun[oa]|ningún|nessun[oa]?|nenhuma?)\W*",
+    re.IGNORECASE,
+)
+"""What a tool writes where it has no error to report."""
+
 
 def unresolved_errors(log: Log) -> Iterator[Finding]:
     """Errors that no later success of the same tool made good, and those that a result hides."""
@@ -74,7 +81,8 @@ def _finding(quoted: str, place: int, error: str, *, hidden: bool) -> Finding:
 def _hidden_error(result: JsonValue, depth: int = 0) -> str | None:
     """Returns what a result says of a failure: in its text, or under the keys in which tools report one."""
     if isinstance(result, str):
-        return result if _ERROR_TEXT.match(result) else None
+        named = _ERROR_TEXT.match(result)
+        return result if named and not _NOTHING.fullmatch(result, named.end()) else None
     if not isinstance(result, dict):
         return None
     for key, value in result.items():
@@ -86,8 +94,16 @@ def _hidden_error(result: JsonValue, depth: int = 0) -> str | None:
 
 
 def _reports_failure(name: str, value: JsonValue) -> bool:
-    if name in _ERROR_KEYS and value not in (None, "", False, 0, [], {}):
+    if name in _ERROR_KEYS and not _is_nothing(value):
         return True
     if name in _STATE_KEYS and (value is False or (isinstance(value, str) and _FAILURE.fullmatch(value.strip()))):
         return True
     return name in _CODE_KEYS and isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600
+
+
+def _is_nothing(value: JsonValue, depth: int = 0) -> bool:
+    """Whether the value of an error's key says that there is none."""
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        return depth <= _DEEPEST and all(_is_nothing(part, depth + 1) for part in parts)
+    return not value or (isinstance(value, str) and _NOTHING.fullmatch(value) is not None)
