@@ -49,6 +49,12 @@ TAU2_FOLDER = Container(
     "`tau2 convert-results results.json --to json` writes them into one file. Import that file.",
 )
 
+OPENAI_EVAL = Container(
+    "the definition of an eval of OpenAI's, or the summary of its run, without items",
+    "Import the output items of a run: save what `client.evals.runs.output_items.list(RUN, eval_id=EVAL)` returns as"
+    " JSON lines. Each item brings its output and grades.",
+)
+
 
 def container(path: Path) -> Container | None:
     """What the file is, if it is one of these; None for any other file."""
@@ -63,5 +69,7 @@ def aggregate(document: Mapping[str, JsonValue]) -> Container | None:
     """The tool of whose results the document holds only the head, or an aggregate; None for any other one."""
     if {"results", "configs", "n-shot"} <= document.keys():
         return LM_EVAL
+    if document.get("object") in ("eval", "eval.run") or {"testing_criteria", "data_source_config"} <= document.keys():
+        return OPENAI_EVAL
     is_head = {"tasks", "info"} <= document.keys() and "simulations" not in document
     return TAU2_FOLDER if is_head and "environment_info" in obj(document["info"]) else None
