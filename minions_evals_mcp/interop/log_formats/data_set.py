@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.deepeval_run import call_of, messages_of
-from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
+from minions_evals_mcp.interop.logs.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample, Produced
 from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
 from minions_evals_mcp.sessions.conversation import inputs_of, last_answer, objects, texts, without
