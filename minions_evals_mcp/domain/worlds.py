@@ -97,11 +97,11 @@ class WorldTool(Value):
 class WorldServer(Value):
     """One tool server of a world.
 
-    `mock` answers by the rules of its `tools`; `replay` answers from its `tape`; `record` passes calls to the real server, which
-    `run` starts within `start_seconds`, and keeps them on the tape; `live` passes them and keeps none. `ignore` names arguments that do not count when a
-    call is looked up on the tape. `env` names variables that the real server is given. `on_miss` answers a call that is not on
-    the tape: `error`, the `nearest` recorded call of that tool, or `live`, the real server, which `run` starts at the first miss
-    where the operator has agreed. Each is counted as a miss all the same.
+    `mock` answers by the rules of its `tools`; `replay` answers from its `tape`; `record` passes calls to the real server,
+    which `run` starts within `start_seconds`, and keeps them on the tape; `live` passes them and keeps none. `ignore` names
+    arguments that do not count when a call is looked up on the tape. `env` names variables that the real server is given.
+    `on_miss` answers a call that is not on the tape: `error`, the `nearest` recorded call of that tool, or `live`, the real
+    server, which `run` starts at the first miss where the operator has agreed. Each is counted as a miss all the same.
     """
 
     mode: Mode = "mock"
