@@ -62,18 +62,19 @@ class RealServer:
         try:
             result = await self.client.call_tool(call.tool, call.arguments)
             taped["result"] = result.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"result_type"})
-        except MCPError as error:
-            if (
-                error.code == CONNECTION_CLOSED and not await self._answers()
-            ):  # the SDK's words, which belong on no tape
+        except (MCPError, RuntimeError) as error:
+            if await self._is_lost(error):  # the SDK's words, which belong on no tape
                 self.lost(f"ended during the call {call.tool}")
-                return CallAnswer(source="real", protocol_error=error.message)
-            taped["protocolError"] = error.message
+                return CallAnswer(source="real", protocol_error=protocol_error(error))
+            taped["protocolError"] = protocol_error(error)
         taped["durationMs"] = (time.perf_counter() - started) * 1000
         kept = TapedCall.model_validate(taped)
         if self.tape is not None:
             await anyio.to_thread.run_sync(self.tape.write, kept)
         return CallAnswer(source="real", result=kept.result, protocol_error=kept.protocol_error)
+
+    async def _is_lost(self, error: Exception) -> bool:
+        return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED and not await self._answers()
 
     async def _answers(self) -> bool:
         try:
@@ -311,6 +312,11 @@ async def changed_tools(name: str, server: WorldServer, session: WorldSession, h
 
 def _parts(before: Json, now: Json) -> str:
     return ", ".join(sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)))
+
+
+def protocol_error(error: Exception) -> str:
+    """Why a call has no result: the SDK raises `RuntimeError` for one that is not as the tool's `outputSchema` says."""
+    return error.message if isinstance(error, MCPError) else str(error)
 
 
 async def all_tools(client: Client) -> tuple[Tool, ...]:

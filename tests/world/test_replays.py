@@ -181,6 +181,41 @@ async def test_a_document_in_a_result_is_read_and_what_is_no_text_is_named(tmp_p
     assert not evidence.faults, "there was no text to truncate"
 
 
+SCHEMA: Json = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("structured", "fault", "attack", "given"),
+    [
+        ({"n": 1}, None, None, '{"n":1}'),
+        ({"n": 1}, "truncated", None, '{"n'),
+        ({"n": 1}, "empty", None, ""),
+        ({"n": 1}, None, "override-en-1", '{"n":1,"notes":'),
+        ({"n": "one"}, None, None, "Invalid structured content returned by tool a"),
+    ],
+)
+async def test_a_tool_with_an_output_schema_answers_under_faults_and_attacks_too(
+    tmp_path: Path, structured: Json, fault: str | None, attack: str | None, given: str
+) -> None:
+    tool: Json = {"name": "a", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA}
+    content: list[JsonValue] = [{"type": "text", "text": canonical(structured)}]
+    call: Json = {"tool": "a", "result": {"content": content, "structuredContent": structured}}
+    lines: list[Json] = [{"tape": 1, "server": "notes", "tools": [tool]}, call]
+    (tmp_path / "t.jsonl").write_text("".join(f"{canonical(line)}\n" for line in lines), "utf-8")
+    faults: list[JsonValue] = [] if fault is None else [{"kind": fault, "nth": 1}]
+    replayed = world({"notes": {"mode": "replay", "tape": "t.jsonl"}}, faults=faults)
+    with unit(replayed, base=tmp_path, attack=attack) as acted_on:
+        async with tools_for_model(acted_on.session) as tools:
+            said, _ = await tools.call("a", {})
+    assert said.startswith(given)
+    assert bool(said) == bool(given)
+
+
 @pytest.mark.parametrize("more", [{"mode": "mock", "tools": [{"name": "a"}]}, {"mode": "replay", "tape": "a"}])
 def test_only_a_replayed_server_with_a_command_answers_live(more: Json) -> None:
     with pytest.raises(ValidationError, match="onMiss: live needs mode replay"):
