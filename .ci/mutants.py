@@ -103,7 +103,7 @@ def tried(tests: Sequence[str], stale: set[str], listed: Path | None) -> None:
         forget(name)
     if listed is None:
         sys.dont_write_bytecode = True
-        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # noqa: TID251  for the programs that the tests start
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "mutants"  # noqa: TID251  for the programs that the tests start
     code = pytest.main([*OPTIONS, *(["--collect-only"] if listed else []), *tests])
     if listed:
         listed.write_text(" ".join(name for name in sys.modules if name.split(".")[0] not in LEFT))

@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 from collections.abc import AsyncGenerator, Generator, Sequence
 from pathlib import Path
 from typing import cast
@@ -26,6 +27,9 @@ from tests.workshop import config_in, opened
 gc.set_threshold(100_000, 50, 1000)  # as the command line; else the collector goes through the imports again and again
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: its children would never hear Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if os.environ.get("PYTHONDONTWRITEBYTECODE") not in (None, "mutants"):  # noqa: TID251  a program that a test starts would compile all it imports
+    del os.environ["PYTHONDONTWRITEBYTECODE"]  # noqa: TID251  the same
+    sys.dont_write_bytecode = False
 os.environ.pop("NODE_EXTRA_CA_CERTS", None)  # noqa: TID251  no test's Node speaks TLS: to read a machine's takes longer than its start
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 
 from pydantic import JsonValue
 
@@ -16,6 +18,10 @@ NOT_RECORDED = "content not recorded"
 """The stop reason of a run that ended well, of which nobody recorded what came of it."""
 CAPTURE = "switch on the capture of content in its instrumentation"
 """What makes such a run judgeable."""
+ERASED = "forgotten"
+"""The key that stands in place of inputs and expected outputs whose content was erased."""
+TOMBSTONE = re.compile(r"forgotten@\d{4}-\d\d-\d\d")
+"""What stands in place of an erased text: the day of it."""
 TEXT_KEYS = ("output", "text", "content", "response")
 
 
@@ -40,6 +46,16 @@ def json_texts(value: JsonValue) -> Iterator[str]:
                 yield from json_texts(inner)
         case _:
             return
+
+
+def tombstone_of(at: datetime) -> str:
+    """What stands in place of a text that is erased then."""
+    return f"{ERASED}@{at.date()}"
+
+
+def is_erased(value: JsonValue) -> bool:
+    """Whether a text in the value was erased, so that nothing can be said of the whole."""
+    return any(TOMBSTONE.fullmatch(text) for text in json_texts(value))
 
 
 def value_text(value: JsonValue) -> str:

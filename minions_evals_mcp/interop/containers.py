@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import legible
 from minions_evals_mcp.frozen_types import frozen_type
 
@@ -44,9 +43,10 @@ LM_EVAL = Container(
     "Import the samples_….jsonl files beside it, which lm-eval writes when it logs samples.",
 )
 
-TAU2_FOLDER = Container(
-    "the head of a tau2-bench run, whose simulations are files in the folder simulations/",
-    "`tau2 convert-results results.json --to json` writes them into one file. Import that file.",
+OPENAI_EVAL = Container(
+    "the definition of an eval of OpenAI's, or the summary of its run, without items",
+    "Import the output items of a run: save what `client.evals.runs.output_items.list(RUN, eval_id=EVAL)` returns as"
+    " JSON lines. Each item brings its output and grades.",
 )
 
 
@@ -63,5 +63,6 @@ def aggregate(document: Mapping[str, JsonValue]) -> Container | None:
     """The tool of whose results the document holds only the head, or an aggregate; None for any other one."""
     if {"results", "configs", "n-shot"} <= document.keys():
         return LM_EVAL
-    is_head = {"tasks", "info"} <= document.keys() and "simulations" not in document
-    return TAU2_FOLDER if is_head and "environment_info" in obj(document["info"]) else None
+    if document.get("object") in ("eval", "eval.run") or {"testing_criteria", "data_source_config"} <= document.keys():
+        return OPENAI_EVAL
+    return None

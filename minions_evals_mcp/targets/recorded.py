@@ -7,7 +7,7 @@ import re
 from minions_evals_mcp.domain.conversations import content_text
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, Skipped, TargetErrored
-from minions_evals_mcp.domain.outputs import CAPTURE, NOT_RECORDED
+from minions_evals_mcp.domain.outputs import CAPTURE, NOT_RECORDED, is_erased
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 
@@ -26,11 +26,13 @@ LONGEST_SAID, MOST_SAID = 4_000, 200
 
 
 def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed | Skipped | TargetErrored:
-    """Returns what a recorded agent-run produced; one that is not complete is skipped, an outage is the target's error."""
+    """Returns what a recorded agent-run produced; one that is not complete or was erased is skipped, an outage is the target's error."""
     fields = run.fields
     if fields.status in {"running", "pending-approval"}:
         why = f" ({fields.stop_reason})" if fields.stop_reason else ""
         return Skipped(f"agent-run {run.id} is {fields.status}{why}; run again when it is complete")
+    if is_erased([fields.inputs, fields.outputs]):
+        return Skipped(f"the content of agent-run {run.id} was erased")
     if fields.stop_reason == NOT_RECORDED and not fields.tool_calls_log:
         return Skipped(f"agent-run {run.id} has no recorded output: {CAPTURE}")
     latency = _latency_ms(fields)

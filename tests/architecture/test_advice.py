@@ -18,10 +18,6 @@ BELOW = (
 )  # fmt: skip
 COMMAND = re.compile(r"minions-evals [a-z`]|(?<![\w-])--[a-z][a-z-]+")
 OF_OTHERS = {
-    (
-        "interop/containers.py",
-        "`tau2 convert-results results.json --to json` writes them into one file. Import that file.",
-    ),
     ("sandbox/trusted.py", "--max-old-space-size="),
     *(
         ("sandbox/node.py", option)

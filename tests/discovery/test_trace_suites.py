@@ -21,7 +21,8 @@ from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.suites.suite_from_traces import Request, TraceNote, run
 from minions_evals_mcp.scoring.discovery.coverage import Dimension, coverage
 from minions_evals_mcp.store import records
-from minions_evals_mcp.store.erasure.forgetting import ErasureScope, forget
+from minions_evals_mcp.store.erasure.forgetting import forget
+from minions_evals_mcp.store.erasure.scope import ErasureScope
 from tests.shared.cli.terminal import Terminal
 from tests.shared.fakes.llm_server import FakeSettings, serving
 from tests.shared.production_traces import AGENT, CARD, MAIL, Made, made, step

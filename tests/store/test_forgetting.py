@@ -19,7 +19,8 @@ from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Db, open_raw, sqlite
 from minions_evals_mcp.store.discovery.trace_readings import keep_reading, readings_of
-from minions_evals_mcp.store.erasure.forgetting import ErasedKind, ErasureScope, count_erasable, forget
+from minions_evals_mcp.store.erasure.forgetting import count_erasable, forget
+from minions_evals_mcp.store.erasure.scope import ErasedKind, ErasureScope
 from minions_evals_mcp.store.rows import TABLES, record_of, select
 from tests.shared.store.file_bytes import bytes_of
 

@@ -240,10 +240,13 @@ async def test_a_wrong_final_state_decides_before_a_model_is_asked(at: Terminal,
 
 def test_no_process_is_left_where_an_agent_takes_too_long(at: Terminal) -> None:
     done: list[JsonValue] = [{"type": "effect", "value": {"tool": "slow"}}]
-    suite(at, {"name": "Notes", "servers": real(at, "record")}, timeoutMs=15000, checks=done)
     target(at, ["notes", "slow", {}], python=sys.executable)
-    ended = run(at, "--yes")
-    assert passed(ended) == 0, ended
+    for late_ms in (4_000, 32_000, 128_000):  # a machine under load starts three programs first
+        suite(at, {"name": "Notes", "servers": real(at, "record")}, timeoutMs=late_ms, checks=done)
+        ended = run(at, "--yes")
+        assert passed(ended) == 0, ended
+        if starts(at):
+            break
     assert starts(at)
     deadline = time.monotonic() + HANG_S
     while parents().keys() & {*starts(at)} and time.monotonic() < deadline:

@@ -10,6 +10,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import AgentRun, ToolCall
+from minions_evals_mcp.domain.outputs import is_erased
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.scoring.conversations.languages import language_of
@@ -42,14 +43,9 @@ def production_traces(db: Db, agent_id: str, *, since: datetime | None, limit: i
         for ident in idents
         if ident in runs
         and runs[ident].fields.status not in ("running", "pending-approval")
-        and not _is_erased(runs[ident].fields)
+        and not is_erased(runs[ident].fields.inputs)
     ]
     return ReadTraces(tuple(traces), Counter(found))
-
-
-def _is_erased(run: AgentRun) -> bool:
-    """Whether `forget` or the retention took its content."""
-    return run.inputs.keys() == {"forgotten"} and str(run.inputs["forgotten"]).startswith("forgotten@")
 
 
 def _trace(record: Record[AgentRun], verdict: str, found: list[str]) -> Trace:

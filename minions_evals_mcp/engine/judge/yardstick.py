@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+
+from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, RubricCriterion, TestCase, World
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.outcomes import Expected
+from minions_evals_mcp.domain.outputs import is_erased
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.seals import SEALED
 from minions_evals_mcp.domain.worlds import Fault
@@ -105,9 +108,35 @@ class Measure:
         """Returns what outputs of the case are compared with, where that is a text."""
         return expected_of(self.case.fields)
 
+    @once
+    def erased_part(self) -> str | None:
+        """The part of the case or its rubric whose content was erased, if any: what is left of it can judge nothing."""
+        parts = _parts(self.case.fields)
+        if isinstance(self.yardstick, RubricInUse):
+            parts["rubric"] = [[of.name, of.description, of.scoring_guide] for _, of in self.yardstick.criteria]
+        return next((name for name, value in parts.items() if is_erased(value)), None)
+
     def rubric_digest(self) -> str | None:
         """The digest of rubric and criteria, if there is a rubric."""
         return self.yardstick.digest if isinstance(self.yardstick, RubricInUse) else None
+
+
+def _parts(case: TestCase) -> dict[str, JsonValue]:
+    """What an agent is asked and an output is held against, under the names of the wire."""
+    checks = (case.assertions, case.every_turn, case.agent_turns, *case.turns.values())
+    talk = None if case.conversation is None else json_fields(case.conversation)
+    return {
+        "inputs": case.inputs,
+        "expectedOutputs": case.expected_outputs,
+        "assertions": [value for some in checks for value in _looked_for(some)],
+        "conversation": talk,
+    }
+
+
+def _looked_for(checks: Iterable[Assertion]) -> Iterator[JsonValue]:
+    for check in checks:
+        yield check.value
+        yield from _looked_for(check.assertions)
 
 
 def case_digest(case: Record[TestCase]) -> str:

@@ -178,7 +178,7 @@ class _Works:
         if self.request.rejudge_run_id is not None:
             return len(trials)
         default = self.versions.default_ref(case.case.fields)
-        requests = [WantedRun(case.case.fields, trial, default) for trial in trials]
+        requests = [WantedRun(case.case, trial, default) for trial in trials]
         return sum(run is not None for run in recorded_runs(db, self.request, requests, sealed=self.sealed))
 
     def _calls(self, case: Measure) -> int:

@@ -290,7 +290,7 @@ async def vet_prompts(
 def _vet_prompt(db: Db, *, request: RunRequest, case_id: str, sealed: bool) -> None:
     ((case,),) = (measures(db, [case_id], {}),)
     fields = case.case.fields
-    requests = [WantedRun(fields, trial, fields.prompt_version_ref) for trial in range(1, request.trials + 1)]
+    requests = [WantedRun(case.case, trial, fields.prompt_version_ref) for trial in range(1, request.trials + 1)]
     if None not in recorded_runs(db, request, requests, sealed=sealed):
         return
     raise BadInputError(
@@ -303,7 +303,7 @@ def _vet_prompt(db: Db, *, request: RunRequest, case_id: str, sealed: bool) -> N
 def lacks_outputs(db: Db, *, request: RunRequest, plan: RunPlan, page: Sequence[str]) -> bool:
     """Whether a sealed case of the page has no recorded output for one of the trials."""
     wanted = [
-        WantedRun(measure.case.fields, trial, plan.versions.default_ref(measure.case.fields))
+        WantedRun(measure.case, trial, plan.versions.default_ref(measure.case.fields))
         for measure in measures(db, page, plan.rubrics)
         for trial in range(1, request.trials + 1)
     ]

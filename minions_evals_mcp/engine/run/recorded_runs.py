@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -18,7 +19,7 @@ RecordedRun = tuple[str, str | None]
 class WantedRun(NamedTuple):
     """A case and a trial for which a recorded agent-run is looked for, and the version that the case is run with by default."""
 
-    case: TestCase
+    case: Record[TestCase]
     trial: int
     default: str | None
 
@@ -28,6 +29,7 @@ def recorded_runs(
 ) -> list[RecordedRun | None]:
     """The agent-run that was named, else the newest that fits each case (the nth newest for the nth trial).
 
+    Of an imported log's outputs those that the log has of the case come first, for others may have been asked the same.
     A version that was asked for must fit; the default comes first and hides no output: without one of it, any fits. `sealed`: of
     those that a seal hides only, so that nobody learns by an output of their own whether it fits a sealed case.
     """
@@ -47,7 +49,7 @@ def recorded_runs(
             request_made.default is not None and request_made.trial > 1 and _has_any(db, request_made, sealed=sealed)
         )
     ]
-    of_any = [_fit(several[place], agent_id=several[place].case.agent_id) for place in open_places]
+    of_any = [_fit(several[place], agent_id=several[place].case.fields.agent_id) for place in open_places]
     for place, run in zip(open_places, matching_agent_runs(db, of_any, sealed=sealed), strict=True):
         runs_found[place] = run
     return runs_found
@@ -66,10 +68,13 @@ def _of_version(db: Db, request: RunRequest, several: Sequence[WantedRun], *, se
 
 
 def _fit(case_wanted: WantedRun, *, version: str | None = None, agent_id: str | None = None) -> WantedAgentRun:
-    return wanted(case_wanted.case.inputs, prompt_version_ref=version, agent_id=agent_id, nth=case_wanted.trial - 1)
+    case = case_wanted.case
+    return wanted(
+        case.fields.inputs, prompt_version_ref=version, agent_id=agent_id, case=case.id, nth=case_wanted.trial - 1
+    )
 
 
 def _has_any(db: Db, case_wanted: WantedRun, *, sealed: bool) -> bool:
     """Returns whether there is an agent-run of the default version: then a further trial takes none of another."""
-    sought = wanted(case_wanted.case.inputs, prompt_version_ref=case_wanted.default)
+    sought = wanted(case_wanted.case.fields.inputs, prompt_version_ref=case_wanted.default)
     return matching_agent_runs(db, [sought], sealed=sealed)[0] is not None

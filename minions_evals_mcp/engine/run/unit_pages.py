@@ -141,8 +141,8 @@ def _stored(db: Db, run_id: str, units: Sequence[Unit]) -> list[str | Observed |
 
 def _recorded(db: Db, bench: Bench, units: Sequence[Unit]) -> list[str | Observed | None]:
     """The recorded agent-run that each unit judges, by id; the versions that they were made with are met."""
-    cases = [(unit.measure.case.fields, unit.key.trial) for unit in units]
-    requests = [WantedRun(case, trial, bench.versions.default_ref(case)) for case, trial in cases]
+    cases = [(unit.measure.case, unit.key.trial) for unit in units]
+    requests = [WantedRun(case, trial, bench.versions.default_ref(case.fields)) for case, trial in cases]
     return [
         _met(db, bench, recorded_run)
         for recorded_run in recorded_runs(db, bench.request, requests, sealed=bench.seal is not None)

@@ -29,7 +29,7 @@ from minions_evals_mcp.domain.outcomes import (
     UnitKey,
     UserErrored,
 )
-from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.outputs import is_erased, output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.engine.budget import Budget, uncapped
@@ -128,9 +128,7 @@ async def carry_out(bench: Bench, page: Sequence[Unit]) -> list[tuple[Unit, Ende
 
     Raises `HaltedError` where a cap forbids a call: a unit that may call anything comes alone.
     """
-    return await concluded(
-        bench, [(unit, _checked_user(unit, unit.kept) if unit.kept else await output_of(bench, unit)) for unit in page]
-    )
+    return await concluded(bench, [(unit, await output_of(bench, unit)) for unit in page])
 
 
 async def concluded(bench: Bench, page: Sequence[tuple[Unit, Seen]]) -> list[tuple[Unit, Ended]]:
@@ -223,12 +221,13 @@ def proposal_scores(db: Db, measure: Measure, agent_run_id: str | None) -> dict[
 
 async def output_of(bench: Bench, unit: Unit) -> Seen:
     """The output, from the first place that has one."""
-    case = unit.measure.case.fields
-    if unit.recorded is not None:
-        return _checked_user(unit, observed_run(unit.recorded.read(), timeout_ms=case.timeout_ms))
+    found = _at_hand(unit)
+    if found is not None:
+        return found
     if unit.made is not None:
         await _keep_output(bench, unit, unit.made)
         return unit.made
+    case = unit.measure.case.fields
     version = bench.versions.of(case)
     if bench.target is None or (bench.request.target is None and version is None) or _is_judged_anew(bench, unit):
         return Skipped(NOBODY_GOES_ON if unit.stopped else _missing(bench, case, unit.key.trial))
@@ -248,6 +247,22 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
         seen = _with_word(unit, seen).with_trusted(made_from=made_from(bench, unit.measure))
         await _keep_output(bench, unit, seen)
     return seen
+
+
+def _at_hand(unit: Unit) -> Seen | None:
+    """The output that is kept or recorded; nothing is judged whose content was erased, nor by such a case."""
+    if unit.measure.erased_part is not None:
+        part = unit.measure.erased_part
+        return Skipped(f"the content of its case ({part}) was erased: update the case to judge by it again")
+    if unit.kept is not None:
+        return (
+            Skipped("the content of its output was erased")
+            if is_erased(unit.kept.output)
+            else _checked_user(unit, unit.kept)
+        )
+    if unit.recorded is not None:
+        return _checked_user(unit, observed_run(unit.recorded.read(), timeout_ms=unit.measure.case.fields.timeout_ms))
+    return None
 
 
 def _is_judged_anew(bench: Bench, unit: Unit) -> bool:

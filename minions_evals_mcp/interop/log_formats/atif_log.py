@@ -8,7 +8,7 @@ from pathlib import Path
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
+from minions_evals_mcp.interop.logs.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, Recorded
 from minions_evals_mcp.interop.trajectory import trajectory_run
 from minions_evals_mcp.sessions.conversation import finite, without

@@ -12,11 +12,11 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.deepeval_run import call_of
-from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
+from minions_evals_mcp.interop.log_formats.deepeval_run import call_of, messages_of
+from minions_evals_mcp.interop.logs.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample, Produced
 from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
-from minions_evals_mcp.sessions.conversation import inputs_of, objects, texts, without
+from minions_evals_mcp.sessions.conversation import inputs_of, last_answer, objects, texts, without
 
 NAME = "data-set"
 LISTS = frozenset({"", "goldens", "conversational_goldens"})
@@ -41,7 +41,8 @@ def is_rows(seen: JsonValue) -> bool:
     """Whether a JSON value is such a row, or begins a list of them."""
     listed = seen if isinstance(seen, list) else obj(seen).get("goldens", obj(seen).get("conversational_goldens"))
     first = obj(next(iter(listed), None)) if isinstance(listed, list) else obj(seen)
-    return any(name in first for name in _QUESTIONS) and bool(_MARKS & first.keys())
+    asks = any(name in first for name in _QUESTIONS) or "role" in obj(next(objects(first.get("turns")), None))
+    return asks and bool(_MARKS & first.keys())
 
 
 def has_columns(names: Collection[str]) -> bool:
@@ -75,16 +76,33 @@ def _cell(name: str, text: str) -> JsonValue:
     return text
 
 
-def _conversation(row: Json) -> Json:
-    """A conversational golden as DeepEval's simulator takes it: a model plays the user, who begins as its first turn does."""
+def _conversation(row: Json, turns: list[Json]) -> Json:
+    """A conversational golden as DeepEval's simulator takes it: a model plays the user, who begins as its first turn does.
+
+    Without a scenario nobody can be played anew: what the user said is the script.
+    """
+    said: list[JsonValue] = [turn.get("content") for turn in turns if turn.get("role") == "user"]
+    if not row.get("scenario"):
+        return {"turns": said, "maxTurns": len(said)}
     told = next((_traits(row[name]) for name in PERSONAS if row.get(name)), "")
-    said = row.get("turns")
-    with suppress(ValueError):  # a table holds them as one text
-        said = json.loads(said) if isinstance(said, str) else said
-    first = next((turn.get("content") for turn in objects(said) if turn.get("role") == "user"), None)
+    first = next(iter(said), None)
     return without(
         {"player": "model", "goal": str(row["scenario"]), "persona": str(told) or None, "opening": first or None}
     )
+
+
+def _turns(row: Json) -> list[Json]:
+    """The turns of a conversational golden or test case; a table holds them as one text."""
+    said = row.get("turns")
+    with suppress(ValueError, RecursionError):
+        said = json.loads(said) if isinstance(said, str) else said
+    return [*objects(said)]
+
+
+def _is_held(turns: list[Json]) -> bool:
+    """Whether the conversation took place: the assistant answered the user."""
+    roles = [turn.get("role") for turn in turns]
+    return "user" in roles and "assistant" in roles[roles.index("user") :]
 
 
 def _traits(persona: JsonValue) -> str:
@@ -102,8 +120,10 @@ def _told(row: Json) -> tuple[str, ...]:
     return ("user_description", *(("persona",) if whole and same else ())) if "scenario" in row else ()
 
 
-def _recorded(row: Json) -> Produced | None:
-    """The output that the row has, with its calls; a row that has none is asked for."""
+def _recorded(row: Json, turns: list[Json]) -> Produced | None:
+    """The output that the row has, with its calls, or the conversation that was held; a row that has none is asked for."""
+    if turns:
+        return Produced(output=last_answer(turns), messages=messages_of(turns))
     answer = next((row[name] for name in ANSWERS if row.get(name) not in (None, "")), None)
     if answer is None:
         return None
@@ -111,25 +131,35 @@ def _recorded(row: Json) -> Produced | None:
     return Produced(output=answer, tools=None if called is None else tuple(call_of(call) for call in objects(called)))
 
 
+def _inputs(row: Json, turns: list[Json], where: str) -> Json:
+    name = next((name for name in _QUESTIONS if row.get(name) not in (None, "")), None)
+    if name is not None:
+        return inputs_of(row[name]) if name == "input" else {name: row[name]}
+    if not turns:
+        raise InvalidRecordError("a row has an input, a scenario, or turns that were answered", where=where)
+    return {"messages": [without(turn, *CALLS) for turn in turns if turn.get("role") == "user"]}
+
+
 def _sample(row: Json, place: int, where: str) -> LogSample:
-    question = next((name for name in _QUESTIONS if row.get(name) not in (None, "")), None)
-    if question is None:
-        raise InvalidRecordError("a row has an input, or a scenario", where=where)
+    is_single = row.get("input") not in (None, "")
+    turns = [] if is_single else _turns(row)
+    held = turns if _is_held(turns) else []
+    inputs = _inputs(row, held, where)
     expected = next((name for name in EXPECTED if row.get(name) not in (None, "")), None)
-    inputs = inputs_of(row[question]) if question == "input" else {question: row[question]}
     beside = {name: row[name] for name in BESIDE if row.get(name)}
     wanted = () if expected is None else texts(row[expected])
-    produced = _recorded(row) if question == "input" else None
-    answered = (*ANSWERS, *CALLS) if produced is not None else ()
+    produced = _recorded(row, held) if held or is_single else None
+    answered = () if produced is None else ("turns",) if held else (*ANSWERS, *CALLS)
+    read = ("id", "name", "input" if is_single else "scenario", *([expected] if expected else []), *answered)
     prose: Json = {"type": "llm-rubric", "value": "\n".join(wanted)}
     return LogSample(
         id=row.get("id", place),
         inputs={**inputs, **beside},
         name=str(row.get("name") or ""),
         targets=wanted,
-        assertions=(prose,) if question == "scenario" and wanted else (),
-        extra=without(row, "id", "name", question, *beside, *([expected] if expected else []), *answered, *_told(row)),
+        assertions=(prose,) if wanted and not is_single else (),
+        extra=without(row, *read, *beside, *_told(row)),
         produced=produced,
-        conversation=_conversation(row) if question == "scenario" else None,
+        conversation=None if is_single else _conversation(row, turns),
         where=where,
     )

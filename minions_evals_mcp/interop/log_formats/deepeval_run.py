@@ -5,13 +5,13 @@ Both are test cases with the verdicts of its metrics; what `evaluate()` returns 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import parted
@@ -24,6 +24,7 @@ NAME = "deepeval"
 CASES = ("testCases", "conversationalTestCases")
 WRAPPED = "testRunData"
 RETURNED = "test_results"
+CALLS = ("toolsCalled", "tools_called", "mcpToolsCalled", "mcp_tools_called")
 LISTS = frozenset({RETURNED, *CASES, *(f"{WRAPPED}.{name}" for name in CASES)})
 _READ = (
     "name", "input", "actualOutput", "expectedOutput", "metricsData", "turns", "toolsCalled", "tokenCost", "inputTokenCount",
@@ -113,7 +114,7 @@ def _produced(fields: Json, turns: list[Json], where: str) -> Produced:
     seconds = number(fields.get("completionTime"))
     return Produced(
         output=fields.get("actualOutput") if not turns else last_answer(turns),
-        messages=tuple(turns),
+        messages=messages_of(turns),
         tools=tuple(call_of(obj(call)) for call in called) if "toolsCalled" in fields else None,
         scores=tuple(_score(score) for score in objects_under(fields, "metricsData", where)),
         cost=number(fields.get("tokenCost")),
@@ -124,15 +125,43 @@ def _produced(fields: Json, turns: list[Json], where: str) -> Produced:
     )
 
 
+def messages_of(turns: Iterable[Json]) -> tuple[Json, ...]:
+    """The turns as chats are written: the calls of an answer, then their results, then the answer."""
+    return tuple(message for place, turn in enumerate(turns) for message in _messages(turn, place))
+
+
+def _messages(turn: Json, place: int) -> Iterator[Json]:
+    called = [call_of(call) for name in CALLS for call in objects(turn.get(name))]
+    if called:
+        yield {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [_called(call, f"{place}.{at}") for at, call in enumerate(called)],
+        }
+    for at, call in enumerate(called):
+        if (result := call.get("result")) is not None:
+            said = result if isinstance(result, str) else canonical(result)
+            yield {"role": "tool", "tool_call_id": f"{place}.{at}", "content": said}
+    yield without(turn, *CALLS)
+
+
+def _called(call: Json, ident: str) -> Json:
+    function: Json = {"name": call["tool"], "arguments": canonical(call.get("arguments"))}
+    return {**obj(call.get("extra")), "id": ident, "type": "function", "function": function}
+
+
 def call_of(call: Json) -> Json:
     """The call of a tool in our words; what else it says stays beside."""
     known = {
         "tool": call.get("name") or "tool",
-        "arguments": obj(call.get("inputParameters", call.get("input_parameters"))),
-        "result": call.get("output"),
+        "arguments": obj(next((call[name] for name in _ARGUMENTS if name in call), None)),
+        "result": call.get("output", call.get("result")),
     }
-    rest = without(call, "name", "inputParameters", "input_parameters", "output")
+    rest = without(call, "name", *_ARGUMENTS, "output", "result")
     return without({**known, "extra": rest or None})
+
+
+_ARGUMENTS = ("inputParameters", "input_parameters", "args")
 
 
 def _score(metric: Json) -> ForeignScore:

@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj, parsed
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, groups
+from minions_evals_mcp.interop.logs.grouped_rows import first_row, groups
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import objects_under
 from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, number, summed, texts, without

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, groups
+from minions_evals_mcp.interop.logs.grouped_rows import first_row, groups
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under
 from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, number, objects, texts, without

@@ -15,8 +15,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj, parsed
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.grouped_rows import groups
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
+from minions_evals_mcp.interop.logs.grouped_rows import groups
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced
 from minions_evals_mcp.interop.logs.shapes import object_under
 from minions_evals_mcp.sessions.conversation import inputs_of, texts, without

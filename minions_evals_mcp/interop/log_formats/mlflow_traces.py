@@ -16,8 +16,8 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj, parsed
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, rows_of
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_checks
+from minions_evals_mcp.interop.logs.grouped_rows import first_row, rows_of
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced
 from minions_evals_mcp.interop.logs.shapes import objects_under
 from minions_evals_mcp.scoring.foreign.recorded import says_verdict

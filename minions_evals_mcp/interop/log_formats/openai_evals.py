@@ -1,4 +1,4 @@
-"""OpenAI evals: `samples.jsonl`, the record log of a run, and the output items of hosted runs."""
+"""OpenAI evals: `samples.jsonl`, and the record log of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.conversations import content_text
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import json_lines
@@ -19,7 +19,7 @@ from minions_evals_mcp.interop.logs.not_taken import summed
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.seen_ids import CountedIds
 from minions_evals_mcp.interop.logs.shapes import object_under, the_object
-from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, objects, texts, without
+from minions_evals_mcp.sessions.conversation import count, inputs_of, objects, texts, without
 
 NAME = "openai-evals"
 FILE = "samples"
@@ -41,11 +41,6 @@ def is_run(seen: JsonValue) -> bool:
     return "eval_name" in obj(obj(seen).get("spec")) or "run_config" in obj(obj(seen).get("spec"))
 
 
-def is_output_item(seen: JsonValue) -> bool:
-    """Returns whether a line is an output item of a hosted run."""
-    return "data_source_idx" in obj(seen) and ("grades" in obj(seen) or "sample" in obj(seen))
-
-
 def read_samples(path: Path) -> Iterator[Item]:
     """The samples of a data set; one whose `ideal` is a list expects any of it."""
     task = path.parent.name if path.stem.startswith(FILE) else path.stem
@@ -58,56 +53,6 @@ def read_samples(path: Path) -> Iterator[Item]:
         question = inputs_of(document["input"])
         about = without({**without(document, "input", "ideal"), "ideal": document["ideal"]})
         yield LogSample(number, question, targets=ideal, extra=about, where=where)
-
-
-def read_output_items(path: Path) -> Iterator[Item]:
-    """The output items of a hosted run, with the grades that it gave."""
-    log: EvaluationLog | None = None
-    for where, line in json_lines(path):
-        document = the_object(line, where)
-        item = obj(document.get("item", document.get("datasource_item")))
-        index = count(document.get("data_source_idx", document.get("datasource_item_id")))
-        if index is None:
-            raise InvalidRecordError("an output item has data_source_idx", where=where)
-        if log is None:
-            log = EvaluationLog(
-                NAME,
-                str(document.get("run_id") or path.stem),
-                str(document.get("eval_id") or path.stem),
-                own_id="run_id" in document,
-            )
-            yield log
-        hosted = _hosted(document, where)
-        checks = recorded_of(NAME, hosted.scores)
-        yield LogSample(index, item or {"input": index}, assertions=checks, produced=hosted, where=where)
-
-
-def _hosted(document: Json, where: str) -> Produced:
-    sample = obj(document.get("sample"))
-    passes = obj(document.get("passes"))
-    scores = [
-        ForeignScore(name, value, {"passed": passes[name]} if name in passes else {})
-        for name, value in object_under(document, "grades", where).items()
-    ]
-    usage = obj(sample.get("usage"))
-    output = sample.get("output_text", sample.get("output"))
-    return Produced(
-        output=last_answer(output) if isinstance(output, list) else output,
-        messages=(*listed_values(sample.get("input")), *listed_values(output)),
-        scores=tuple(scores),
-        agent=str(sample.get("model") or ""),
-        input_tokens=count(usage.get("prompt_tokens")),
-        output_tokens=count(usage.get("completion_tokens")),
-        error=str(error) if (error := obj(sample.get("error")).get("message")) else None,
-        stop_reason=stop if isinstance(stop := sample.get("finish_reason"), str) else None,
-        extra=without(
-            {
-                "rest": without(document, "item", "datasource_item", "sample", "grades", "passes") or None,
-                "sample": without(sample, "input", "output", "output_text", "model", "finish_reason") or None,
-                "passes": without(passes, *object_under(document, "grades", where)) or None,
-            }
-        ),
-    )
 
 
 def read_run(path: Path) -> Iterator[Item]:

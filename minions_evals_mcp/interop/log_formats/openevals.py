@@ -11,8 +11,8 @@ from minions_evals_mcp.domain.conversations import AGENTS, USERS, content_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
+from minions_evals_mcp.interop.logs.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced
 from minions_evals_mcp.interop.logs.shapes import objects_under
 from minions_evals_mcp.sessions.conversation import last_answer, without

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
 from minions_evals_mcp.interop.log_formats.tables import opencode_store
+from minions_evals_mcp.interop.logs.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.json_stream import CUT_OFF
 from minions_evals_mcp.interop.logs.sample import Item, Recorded, SkippedSample
 from minions_evals_mcp.interop.logs.session_run import session_log, session_run

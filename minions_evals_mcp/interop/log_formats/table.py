@@ -34,7 +34,7 @@ from minions_evals_mcp.interop.log_formats import (
     tau_bench,
     trace_log,
 )
-from minions_evals_mcp.interop.log_formats.reports import harbor, pydantic_report, strands_report
+from minions_evals_mcp.interop.log_formats.reports import harbor, openai_items, pydantic_report, strands_report
 from minions_evals_mcp.interop.log_formats.tables import opencode_store, ragas_rows
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
@@ -94,7 +94,8 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "openai-evals-items", "output items of OpenAI's hosted evals",
-        lambda seen: seen.is_lines and openai_evals.is_output_item(seen.first), openai_evals.read_output_items,
+        lambda seen: openai_items.is_output_item(seen.first) or (seen.is_lines and openai_items.is_data(seen.first)),
+        openai_items.read_output_items,
     ),
     Format("otel", "OpenTelemetry spans (GenAI, OpenInference)", lambda seen: trace_log.is_spans(seen.first), trace_log.read),
     Format("tau-bench", "trajectories of tau-bench", lambda seen: tau_bench.is_trajectories(seen.first), tau_bench.read),

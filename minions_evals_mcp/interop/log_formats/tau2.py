@@ -1,4 +1,7 @@
-"""tau2-bench's results: tasks, and simulations of them with their conversation, reward and why they ended."""
+"""tau2-bench's results: tasks, and simulations of them with their conversation, reward and why they ended.
+
+They are one document, or `results.json` with a file for each simulation in the folder `simulations/` beside it.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,17 @@ from minions_evals_mcp.sessions.conversation import count, last_answer, number, 
 NAME = "tau2"
 CLOSE = 1e-6
 """So near to 1 a reward is a success there."""
-INSTRUMENT = frozenset({"infrastructure_error", "user_error"})
+FOLDER = "simulations"
+INSTRUMENT = frozenset({"infrastructure_error", "user_error", "context_window_exceeded"})
 """Endings that say nothing of the agent: the machine failed, or the model that plays the user."""
 
 
 def is_results(seen: JsonValue) -> bool:
-    """Whether a JSON document is the results of tau2-bench."""
+    """Whether a JSON document is the results of tau2-bench, or their head."""
     document = obj(seen)
     first = obj(next(iter(listed_values(document.get("simulations"))), None))
-    return "tasks" in document and {"task_id", "termination_reason"} <= first.keys()
+    held = {"task_id", "termination_reason"} <= first.keys()
+    return "tasks" in document and (held or "environment_info" in obj(document.get("info")))
 
 
 def read(path: Path) -> Iterator[Item]:
@@ -39,14 +44,38 @@ def read(path: Path) -> Iterator[Item]:
     info = obj(document.get("info"))
     domain = obj(info.get("environment_info")).get("domain_name")
     model = obj(info.get("agent_info")).get("llm")
+    name = path.parent.name if path.stem == "results" and _folder(path).is_dir() else path.stem
     yield EvaluationLog(
-        NAME, path.stem, str(domain or path.stem), str(model or ""), document.get("timestamp"),
-        extra=without({"info": info or None, "rest": without(document, "info", "tasks", "simulations", "timestamp") or None}),
+        NAME, name, str(domain or path.stem), str(model or ""), document.get("timestamp"),
+        extra=without({"info": info or None, "rest": without(document, *_READ) or None}),
         own_id=False,
     )  # fmt: skip
     tasks = {str(task.get("id")): task for task in objects_under(document, "tasks", str(path))}
-    for place, simulation in enumerate(objects_under(document, "simulations", str(path)), 1):
-        yield _sample(simulation, tasks, f"{path}: simulations.{place}")
+    for where, simulation in _simulations(document, path):
+        yield _sample(simulation, tasks, where)
+
+
+_READ = ("info", "tasks", "simulations", "timestamp", "simulation_index", "format_version")
+
+
+def _folder(path: Path) -> Path:
+    return path.parent / FOLDER
+
+
+def _simulations(document: Json, path: Path) -> Iterator[tuple[str, Json]]:
+    """The simulations of the document, else those in the folder beside it: all that its index names, and no other."""
+    held = objects_under(document, "simulations", str(path))
+    if held:
+        yield from ((f"{path}: simulations.{place}", simulation) for place, simulation in enumerate(held, 1))
+        return
+    files = {file.stem: file for file in sorted(_folder(path).glob("*.json"))}
+    index = objects_under(document, "simulation_index", str(path))
+    missing = [name for entry in index if (name := str(entry.get("id"))) not in files]
+    if missing or not files:
+        named = f"simulation {missing[0]}" if missing else "a simulation"
+        raise InvalidRecordError(f"the results lack {named}; they are files in {FOLDER}/ beside it", where=str(path))
+    for name in [str(entry.get("id")) for entry in index] or files:
+        yield str(files[name]), the_object(whole_document(files[name]), str(files[name]))
 
 
 def _sample(simulation: Json, tasks: Mapping[str, Json], where: str) -> LogSample:

@@ -12,15 +12,17 @@ from minions_evals_mcp.domain.assertions import AGENT_TURNS
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
 from minions_evals_mcp.interop.log_formats.state_rule import changes
 from minions_evals_mcp.interop.log_formats.tau_bench import MOST_UNORDERED
+from minions_evals_mcp.interop.logs.grouped_rows import first_row, rows_of
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample, SkippedSample
-from minions_evals_mcp.interop.logs.shapes import objects_under
+from minions_evals_mcp.interop.logs.shapes import objects_under, the_object
+from minions_evals_mcp.interop.logs.whole_documents import whole_document
 from minions_evals_mcp.sessions.conversation import without
 
 NAME = "tau2-tasks"
-LISTS = frozenset({"", "tasks"})
+TASKS = "tasks"
+LISTS = frozenset({"", TASKS})
 PREPARED = "tasks that start from a prepared state, which only tau2-bench can make"
 USERS_TOOLS = "tasks whose user has tools, which only tau2-bench can offer"
 OWN_CODE = "tasks that are judged by code of tau2-bench alone"
@@ -35,7 +37,8 @@ def is_tasks(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """A conversation for each task whose user a model can play and whose end can be judged without tau2-bench's code."""
-    yield EvaluationLog(NAME, path.stem, path.stem, own_id=False)
+    yield EvaluationLog(NAME, path.stem, _domain(path), own_id=False)
+    splits = _splits(path)
     met: set[str] = set()
     for where, task in rows_of(path, LISTS):
         ident = str(task.get("id"))
@@ -43,7 +46,22 @@ def read(path: Path) -> Iterator[Item]:
             raise InvalidRecordError(f"duplicate task {ident}", field="id", where=where)
         met.add(ident)
         needs = _needs(task, where)
-        yield _sample(task, where) if needs is None else SkippedSample(needs)
+        yield _sample(task, splits, where) if needs is None else SkippedSample(needs)
+
+
+def _domain(path: Path) -> str:
+    """The domain whose tasks the file holds, with the file's name where that is not tau2-bench's own."""
+    scenario = obj(first_row(path, LISTS).get("user_scenario"))
+    domain = obj(scenario.get("instructions")).get("domain")
+    if not isinstance(domain, str) or not domain:
+        return path.stem
+    return domain if TASKS in (path.stem, path.parent.name) else f"{domain}-{path.stem}"
+
+
+def _splits(path: Path) -> Json:
+    """The splits of the tasks by name, which stand beside them: `split_tasks.json` for `tasks.json`."""
+    beside = path.with_name(f"split_{path.stem}.json")
+    return the_object(whole_document(beside), str(beside)) if beside.is_file() else {}
 
 
 def _needs(task: Json, where: str) -> str | None:
@@ -58,7 +76,7 @@ def _needs(task: Json, where: str) -> str | None:
     return None if any(judged) and not criteria.get("env_assertions") else OWN_CODE
 
 
-def _sample(task: Json, where: str) -> LogSample:
+def _sample(task: Json, splits: Json, where: str) -> LogSample:
     ident, scenario = task.get("id"), obj(task.get("user_scenario"))
     if not isinstance(ident, (str, int)) or isinstance(ident, bool):
         raise InvalidRecordError("a task has an id", field="id", where=where)
@@ -73,6 +91,7 @@ def _sample(task: Json, where: str) -> LogSample:
         assertions=(*_checks(obj(task.get("evaluation_criteria")), where),),
         extra=without({"task": without(task, "id") or None}),
         where=where,
+        tags=tuple(name for name, ids in splits.items() if str(ident) in map(str, listed_values(ids))),
         conversation=without({"player": "model", "goal": goal, "persona": str(told) if told else None}),
     )
 

@@ -19,7 +19,7 @@ KEYS: dict[str, str] = {
     "promptfoo": "evalId results config shareableUrl gradingResult testCase promptIdx success",
     "openai-evals": "spec final_report run_id event_id sample_id type data created_at",
     "openai-evals-samples": "input ideal",
-    "openai-evals-items": "data_source_idx item sample grades passes run_id",
+    "openai-evals-items": "object eval_id datasource_item datasource_item_id results sample grades passes run_id",
     "otel": "resourceSpans scopeSpans spans traceId spanId attributes",
     "otel-logs": "resourceLogs scopeLogs logRecords",
     "claude-plugin-eval": "schemaVersion claudeVersion suite cases aggregates arms graders runsPerCase",

@@ -93,7 +93,7 @@ def _case(log: EvaluationLog, sample: LogSample) -> Json:
         "name": sample.name or _name(sample),
         **case_fields,
         **({"group": group} if (group := group_of(sample)) else {}),
-        "tags": [IMPORTED, *([UNREAD] if sample.unread else [])],
+        "tags": [IMPORTED, *sample.tags, *([UNREAD] if sample.unread else [])],
         **({"status": "draft"} if sample.unread else {}),
         "extra": finite(_known(about)),
     }

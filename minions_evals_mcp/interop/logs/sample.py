@@ -99,6 +99,7 @@ class LogSample:
     where: str = ""
     group: str = ""
     """What the sample belongs to with others, as the log names it: a conversation, a session, a document."""
+    tags: tuple[str, ...] = ()
     conversation: Json | None = None
     """How the user is played, where the sample is a conversation: the field of a test case."""
 

@@ -68,11 +68,8 @@ async def run(engine: Engine, request: Request, *, counts_only: bool = False) ->
     """
     import anyio.to_thread  # noqa: PLC0415  the engine, at the first call
 
-    from minions_evals_mcp.store.erasure.forgetting import (  # noqa: PLC0415  as above
-        ErasureScope,
-        count_erasable,
-        forget,
-    )
+    from minions_evals_mcp.store.erasure.forgetting import count_erasable, forget  # noqa: PLC0415  as above
+    from minions_evals_mcp.store.erasure.scope import ErasureScope  # noqa: PLC0415  as above
 
     before = None if request.before is None else datetime.combine(request.before, time(), UTC)
     wanted = ErasureScope(request.subject, request.record_id, before)

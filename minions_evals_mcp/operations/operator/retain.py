@@ -12,7 +12,7 @@ from minions_evals_mcp.operations.operator.forget import Answer
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
-    from minions_evals_mcp.store.erasure.forgetting import ErasedKind
+    from minions_evals_mcp.store.erasure.scope import ErasedKind
 
 
 async def run(engine: Engine, days: Mapping[str, int], *, by: str, counts_only: bool = False) -> Answer:
@@ -22,11 +22,8 @@ async def run(engine: Engine, days: Mapping[str, int], *, by: str, counts_only: 
     """
     import anyio.to_thread  # noqa: PLC0415  the engine, at the first call
 
-    from minions_evals_mcp.store.erasure.forgetting import (  # noqa: PLC0415  as above
-        ErasureScope,
-        count_erasable,
-        forget,
-    )
+    from minions_evals_mcp.store.erasure.forgetting import count_erasable, forget  # noqa: PLC0415  as above
+    from minions_evals_mcp.store.erasure.scope import ErasureScope  # noqa: PLC0415  as above
 
     now = engine.clock()
     rows: Counter[str] = Counter()

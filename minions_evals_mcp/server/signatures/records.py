@@ -44,7 +44,7 @@ RECORDS = (
     " threshold?}], rubricId, world?; world name, state {}, servers {NAME: {tools: [{name, rules: [{when?, result, changes?}]}]}}"
     "; benchmark name, testCaseIds; rubric name, passingThreshold, criteriaIds; rubric-criterion"
     " rubricId, name, description, maxScore; agent-run agentId, inputs, outputs; prompt-version promptId, content"
-    " (versionNumber: else the next). Assertion types: equals, contains, icontains, contains-all, contains-any,"
+    " (versionNumber: else the next). Some assertions: equals, contains, icontains, contains-all, contains-any,"
     " regex, is-json, latency, cost, is-refusal,"
     " python, javascript, llm-rubric, factuality, tool-call-f1, trajectory:tool-used, state {query, equals},"
     " effect {tool, args?, times?}; not-TYPE negates"

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
+from minions_evals_mcp.domain.outputs import ERASED
+
 WORDS = frozenset(
     {"title", "description", "rationale", "reason", "summary", "text", "notes", "content", "input", "inputs", "output",
      "outputs", "expected", "expectedOutputs", "actualOutput", "errorMessage", "suggestion"}
@@ -30,7 +32,7 @@ class Tombstone:
         """An agent-run's fields without what was asked, called and answered."""
         document = cast("dict[str, Any]", parsed(stored))
         emptied: dict[str, Any] = {
-            "inputs": {"forgotten": self.text}, "outputs": {"output": self.text}, "toolCallsLog": [],
+            "inputs": {ERASED: self.text}, "outputs": {"output": self.text}, "toolCallsLog": [],
             "errorMessage": self.text, "title": self.text, "content": self.text,
         }  # fmt: skip
         return written(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, cast
+
+from pydantic import JsonValue
 
 from minions_evals_mcp import Case, Rubric, Score, evaluate
-from tests.shared.cli.terminal import Terminal
+from tests.shared.cli.terminal import Ended, Json, Terminal
 from tests.shared.store.file_bytes import bytes_of
 
 WHO = "Ada Zqxcanary"
@@ -71,6 +74,38 @@ def test_a_record_loses_its_content_with_all_that_was_made_of_it(at: Terminal) -
     assert f"{WHO} is a person".encode() not in held
     shown = at.run("show", "s/one", "--db", "evals.db")
     assert "forgotten@" in shown.out
+
+
+def run_of(ended: Ended) -> Json:
+    return cast("Json", ended.one()["benchmarkRun"])
+
+
+def case(ident: str, looked_for: str) -> Json:
+    checks: list[JsonValue] = [{"type": "contains", "value": looked_for}]
+    return {"id": ident, "type": "test-case", "fields": {"name": ident, "inputs": {"q": ident}, "assertions": checks}}
+
+
+def recorded(ident: str, said: str) -> Json:
+    of: Json = {"agentId": "a", "triggeredBy": "x", "triggeredAt": "2026-01-01T00:00:00Z", "status": "success"}
+    fields: Json = {**of, "inputs": {"q": ident}, "outputs": {"output": said}}
+    return {"id": f"of-{ident}", "type": "agent-run", "fields": fields}
+
+
+def test_what_was_erased_is_judged_no_more(at: Terminal) -> None:
+    cases: list[JsonValue] = [case("ours", WHO), case("theirs", "4"), case("sound", "5")]
+    runs: list[JsonValue] = [recorded("ours", "4"), recorded("theirs", f"{WHO} says 4"), recorded("sound", "5")]
+    whole: Json = {"id": "b", "type": "benchmark", "fields": {"name": "b", "testCaseIds": ["ours", "theirs", "sound"]}}
+    at.file("suite.json", json.dumps({"minions": [*cases, whole, *runs]}))
+    assert at.run("import", "suite.json").code == 0
+    before = at.run("run-benchmark", "b", "--json")
+    erased, *again = at.many(
+        ["forget", "--subject", WHO, "--yes"],
+        ["run-benchmark", "b", "--json"],
+        ["rejudge", str(run_of(before)["id"]), "--json"],
+    )
+    assert erased.code == 0, erased.err
+    for run in again:
+        assert run.one()["outcomes"] == {"scored": 1, "skipped": 2}, run.out
 
 
 def test_what_is_not_too_old_for_the_project_is_kept_and_days_are_vetted(at: Terminal) -> None:

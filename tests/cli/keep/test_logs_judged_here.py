@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from typing import cast
 
@@ -127,6 +128,22 @@ def test_logs_that_say_what_is_expected_are_compared_followed_explained_and_audi
     assert [one.code for one in (trend, audited, classified)] == [0, 0, 0]
     assert trend.one()["seriesLength"] == 1
     assert len(classified.rows()) == total
+
+
+def test_each_case_of_a_log_is_judged_by_its_own_output_though_others_are_asked_the_same(at: Terminal) -> None:
+    cases = [
+        {"name": f"case {order}", "order": order, "success": passed, "input": "Where?", "actualOutput": f"Answer {order}",
+         "metricsData": [{"name": "Right", "success": passed, "score": float(passed), "threshold": 0.5}]}
+        for order, passed in enumerate((False, True, False))
+    ]  # fmt: skip
+    at.file("test_run_1.json", json.dumps({"testFile": "geo.py", "testCases": cases}))
+    taken = at.run("import", "test_run_1.json", "--json").one()
+    run = ["run-benchmark", str(taken["benchmarkId"]), "--json"]
+    for ended in at.many([*run, "--prompt-version", version(taken)], run):
+        summary = cast("Json", ended.one()["benchmarkRun"])
+        assert (summary["passedCount"], summary["totalCount"]) == (1, 3), ended
+    (again,) = at.many([*run, "--trials", "2"])
+    assert again.one()["outcomes"] == {"scored": 3, "skipped": 3}, again
 
 
 @pytest.mark.parametrize("name", WAITING)

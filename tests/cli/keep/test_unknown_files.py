@@ -64,15 +64,15 @@ def test_every_format_of_text_can_be_the_nearest() -> None:
     assert {form.name for form in FORMATS} == {*KEYS, *others}
 
 
-def test_the_head_of_a_tau2_run_in_a_folder_is_answered_with_the_command_that_makes_one_file(at: Terminal) -> None:
+def test_the_head_of_a_tau2_run_without_its_simulations_is_refused_by_their_folder(at: Terminal) -> None:
     written(
         at.folder / "results.json",
         {"info": {"environment_info": {"domain_name": "retail"}}, "tasks": [], "timestamp": "t"},
     )
     ended = at.run("import", "results.json")
     assert ended.code == 2
-    assert "whose simulations are files in the folder simulations/" in ended.err
-    assert "tau2 convert-results results.json --to json" in ended.err
+    assert "the results lack a simulation" in ended.err
+    assert "files in simulations/" in ended.err
 
 
 def test_a_table_is_answered_with_the_command_that_imports_its_rows(at: Terminal) -> None:

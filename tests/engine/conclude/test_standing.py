@@ -104,7 +104,7 @@ ANY_RUN = {
     "store/salvage.py": "what is kept is kept whole",
     "store/records.py": "gates, which name WHOLE",
     "store/runs.py": "by an id, or the newest of all",
-    "store/erasure/forgetting.py": "content that is erased, of any run",
+    "store/erasure/sweep.py": "content that is erased, of any run",
     "store/queries/run_origins.py": "by ids",
     "store/queries/run_pairs.py": "the newest runs of all cases, those of comparisons among them",
     "store/queries/newest.py": "`latest` is the benchmark that ran last, however",

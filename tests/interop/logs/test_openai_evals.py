@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.log_formats.table import sniff
+from minions_evals_mcp.interop.log_formats.unknown_files import refusal
+from minions_evals_mcp.scoring.foreign.recorded import RecordedVerdict, verdict_of
 from tests.shared.interop.log_parts import LOG
 from tests.shared.interop.makers import Json, extra, foreign, kept, read, samples, written
 
@@ -69,6 +72,76 @@ def test_output_items_bring_their_grades(tmp_path: Path) -> None:
         "data_source_idx": 0,
         "grader_samples": {"tone": {"text": "fine"}},
     }
+
+
+API_ITEM: Json = {
+    "object": "eval.run.output_item", "id": "outputitem_1", "created_at": 1743092076, "run_id": "evalrun_1", "eval_id": "eval_1",
+    "status": "pass", "datasource_item_id": 5, "datasource_item": {"input": "Stocks rally", "ground_truth": "Markets"},
+    "results": [
+        {"name": "label", "sample": None, "passed": True, "score": 1.0},
+        {"name": "tone", "passed": False, "score": 0.4, "sample": {"output": [{"role": "assistant", "content": "curt"}]}},
+        {"name": "facts", "passed": False, "score": 0.0, "sample": {"error": {"code": "e", "message": "rate limit"}}},
+    ],
+    "sample": {
+        "input": [{"role": "user", "content": "Stocks rally"}], "output": [{"role": "assistant", "content": "Markets"}],
+        "finish_reason": "stop", "model": "gpt-x", "error": {"code": "", "message": ""},
+        "usage": {"total_tokens": 5, "completion_tokens": 2, "prompt_tokens": 3, "cached_tokens": 0},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["items.jsonl", "list.json", "page.json", "one.json"])
+def test_output_items_as_the_api_answers_with_them_bring_their_verdicts(tmp_path: Path, form: str) -> None:
+    said = {"page.json": {"object": "list", "data": [API_ITEM], "has_more": False}, "one.json": API_ITEM}
+    path = written(tmp_path / form, said.get(form, [API_ITEM]))
+    log, _ = read(path, "openai-evals-items")
+    assert (log.id, log.task) == ("evalrun_1", "eval_1")
+    (case,), (run,) = kept(path)
+    assert case.fields.inputs == API_ITEM["datasource_item"]
+    assert (run.fields.outputs, run.fields.status, run.fields.agent_id) == ({"output": "Markets"}, "success", "gpt-x")
+    label, tone, facts = foreign(run)
+    assert (label["passed"], tone["passed"], tone["value"], tone["explanation"]) == (True, False, 0.4, "curt")
+    assert (verdict_of(label), verdict_of(facts)) == (RecordedVerdict(True, 1.0, "1.0"), "it failed: rate limit")
+    assert [check.value["scorer"] for check in case.fields.assertions if isinstance(check.value, dict)] == [
+        "label", "tone", "facts",
+    ]  # fmt: skip
+
+
+def test_output_items_of_azure_ai_foundry_have_their_answer_in_the_item(tmp_path: Path) -> None:
+    safety: Json = {
+        "type": "azure_ai_evaluator",
+        "name": "Safety",
+        "threshold": 3,
+        "passed": True,
+        "reason": "harmless",
+    }
+    call = {"type": "function_call", "call_id": "c", "name": "weather", "arguments": '{"city": "Seattle"}'}
+    item: Json = {
+        "object": "eval.run.output_item", "id": "1", "run_id": "r", "eval_id": "e", "status": "completed",
+        "datasource_item": {"query": "Rain?", "sample.output_text": "No", "sample.output_items": [call]},
+        "results": [{**safety, "metric": "violence", "score": 0.0}, {**safety, "metric": "hate", "score": 4.0, "passed": False}],
+    }  # fmt: skip
+    (case,), (run,) = kept(written(tmp_path / "items.jsonl", [item]), "openai-evals-items")
+    assert (case.fields.inputs, run.fields.outputs) == ({"query": "Rain?"}, {"output": "No"})
+    assert [(step.tool, step.arguments) for step in run.fields.tool_calls_log or ()] == [
+        ("weather", {"city": "Seattle"})
+    ]
+    assert [(one["name"], one["passed"]) for one in foreign(run)] == [("Safety", True), ("Safety: hate", False)]
+
+
+def test_data_of_a_hosted_eval_are_cases_and_a_sample_is_a_recorded_output(tmp_path: Path) -> None:
+    lines: list[Json] = [{"item": {"q": "France?"}}, {"item": {"q": "Italy?"}, "sample": {"output_text": "Rome"}}]
+    cases, runs = kept(written(tmp_path / "data.jsonl", lines), "openai-evals-items")
+    assert [case.fields.inputs for case in cases] == [{"q": "France?"}, {"q": "Italy?"}]
+    assert [run.fields.outputs for run in runs] == [{"output": "Rome"}]
+
+
+@pytest.mark.parametrize(
+    "said", [{"object": "eval.run", "id": "r"}, {"testing_criteria": [], "data_source_config": {}}]
+)
+def test_a_hosted_eval_without_its_items_is_refused_with_the_way_to_them(tmp_path: Path, said: Json) -> None:
+    error = refusal(sniff(written(tmp_path / "eval.json", said)))
+    assert "output_items.list" in str(error.remedy)
 
 
 @pytest.mark.parametrize(

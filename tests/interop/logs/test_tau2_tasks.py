@@ -8,10 +8,11 @@ from pathlib import Path
 import anyio.to_thread
 import pytest
 
+from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.tau2_tasks import OWN_CODE, PREPARED, USERS_TOOLS
 from tests.shared.cli.terminal import Terminal
-from tests.shared.interop.log_parts import TAU2_TASK
-from tests.shared.interop.makers import Json, kept, written
+from tests.shared.interop.log_parts import TAU2, TAU2_TASK, tau2_simulation
+from tests.shared.interop.makers import Json, foreign, kept, read, written
 from tests.workshop import place_store
 
 CRITERIA = TAU2_TASK["evaluation_criteria"]
@@ -38,6 +39,36 @@ def test_a_task_is_a_conversation_that_a_model_plays(tmp_path: Path) -> None:
         assert calls.value == {"steps": [{"unordered": [{"name": "update_bags", "args": {"bags": 2}}]}]}
         assert [check.value for check in said_by_agent.assertions] == ["(?i)1,?6,?2,?8"]
         assert (judged.type, judged.value) == ("llm-rubric", "Agent adds a bag.")
+
+
+def test_a_domains_tasks_are_its_own_and_have_their_splits_as_tags(tmp_path: Path) -> None:
+    scenario = {**TAU2_TASK["user_scenario"], "instructions": {"domain": "airline", "reason_for_call": "One more bag"}}  # type: ignore[dict-item]
+    both = [{**TAU2_TASK, "id": ident, "user_scenario": scenario} for ident in ("0", "1")]
+    path = written(tmp_path / "tasks.json", both)
+    written(tmp_path / "split_tasks.json", {"train": ["0"], "test": ["1"], "base": ["0", "1"]})
+    assert read(path)[0].task == "airline"
+    assert read(written(tmp_path / "tasks_small.json", both))[0].task == "airline-tasks_small"
+    assert [case.fields.tags for case in kept(path)[0]] == [("imported", "train", "base"), ("imported", "test", "base")]
+
+
+def test_results_of_tau2_in_a_folder_are_all_simulations_that_the_index_names(tmp_path: Path) -> None:
+    folder = tmp_path / "gpt-retail"
+    (folder / "simulations").mkdir(parents=True)
+    index = [{"id": name, "task_id": "0", "trial": trial} for trial, name in enumerate(("a", "b"))]
+    head: Json = {
+        **TAU2,
+        "simulations": None,
+        "simulation_index": index,
+        "info": {"environment_info": {"domain_name": "retail"}},
+    }
+    path = written(folder / "results.json", head)
+    for trial, name in enumerate(("a", "b")):
+        with pytest.raises(InvalidRecordError, match=f"lack simulation {name}"):
+            kept(path)
+        written(folder / "simulations" / f"{name}.json", tau2_simulation(float(trial), trial=trial))
+    log, _ = read(path, "tau2")
+    assert (log.id, log.task) == ("gpt-retail", "retail")
+    assert [foreign(run)[0]["value"] for run in kept(path)[1]] == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(("more", "why"), REFUSED)
