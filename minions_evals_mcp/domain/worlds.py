@@ -18,6 +18,8 @@ ServerName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_./-]{1,128}$")]
 Pointer = Annotated[str, StringConstraints(pattern=r"^(/[^/]+)+$")]
 """A JSON Pointer below the top, such as `/orders/A-1`; `*` stands for any key or index where arguments are ignored."""
+START_S = 45.0
+"""So many seconds a real server may take to start: less than a program is waited for, so that the server is named."""
 STARTED: frozenset[Mode] = frozenset({"live", "record"})
 """The modes in which the real server is started."""
 
@@ -95,11 +97,11 @@ class WorldTool(Value):
 class WorldServer(Value):
     """One tool server of a world.
 
-    `mock` answers by the rules of its `tools`; `replay` answers from its `tape`; `record` passes calls to the real server, which
-    `run` starts, and keeps them on the tape; `live` passes them and keeps none. `ignore` names arguments that do not count when a
-    call is looked up on the tape. `env` names variables that the real server is given. `on_miss` answers a call that is not on
-    the tape: `error`, the `nearest` recorded call of that tool, or `live`, the real server, which `run` starts at the first miss
-    where the operator has agreed. Each is counted as a miss all the same.
+    `mock` answers by the rules of its `tools`; `replay` answers from its `tape`; `record` passes calls to the real server,
+    which `run` starts within `start_seconds`, and keeps them on the tape; `live` passes them and keeps none. `ignore` names
+    arguments that do not count when a call is looked up on the tape. `env` names variables that the real server is given.
+    `on_miss` answers a call that is not on the tape: `error`, the `nearest` recorded call of that tool, or `live`, the real
+    server, which `run` starts at the first miss where the operator has agreed. Each is counted as a miss all the same.
     """
 
     mode: Mode = "mock"
@@ -109,6 +111,7 @@ class WorldServer(Value):
     env: Annotated[tuple[Text, ...], Field(strict=False)] = ()
     ignore: Annotated[tuple[Pointer, ...], Field(strict=False)] = ()
     on_miss: ON_MISS = "error"
+    start_seconds: Annotated[float, Field(gt=0, strict=False, exclude_if=lambda held: held == START_S)] = START_S
 
     @property
     def traps(self) -> frozenset[str]:

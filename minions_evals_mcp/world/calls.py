@@ -71,11 +71,39 @@ class CallAnswer(Value):
 
 
 def result_text(result: Json) -> str:
-    """The text of a tool's result."""
+    """The text of a tool's result, that of documents in it, too. What is no text is named in brackets."""
+    texts = [(_text(block), block) for block in _blocks(result)]
+    return "\n".join(_named(block) if text is None else text for text, block in texts)
+
+
+def texts_in(result: Json) -> list[str]:
+    """The texts and the documents in a tool's result."""
+    return [text for block in _blocks(result) if (text := _text(block)) is not None]
+
+
+def _blocks(result: Json) -> list[Json]:
     content = result.get("content")
-    blocks = content if isinstance(content, list) else []
-    texts = [block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)]
-    return "\n".join(map(str, texts))
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _held(block: Json) -> Json:
+    """What the block holds: a resource within it, else the block itself."""
+    resource = block.get("resource")
+    return resource if isinstance(resource, dict) else block
+
+
+def _text(block: Json) -> str | None:
+    text = _held(block).get("text")
+    return text if isinstance(text, str) else None
+
+
+def _named(block: Json) -> str:
+    """A block that is no text, such as `[image, image/png, 3012 bytes]`."""
+    held = _held(block)
+    content = held.get("data", held.get("blob"))
+    known = [block.get("type"), *(held.get(key) for key in ("name", "uri", "mimeType"))]
+    size = [f"{len(content.rstrip('=')) * 3 // 4} bytes"] if isinstance(content, str) else []
+    return f"[{', '.join([*(part for part in known if isinstance(part, str)), *size])}]"
 
 
 def tool_result(value: JsonValue, *, is_error: bool = False) -> Json:

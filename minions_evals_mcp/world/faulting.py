@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.domain.worlds import LOST, Fault
 from minions_evals_mcp.scoring.assertions.trajectories.steps import fits_pattern
-from minions_evals_mcp.world.calls import CallAnswer, WorldCall, result_text, tool_result
+from minions_evals_mcp.world.calls import CallAnswer, WorldCall, texts_in, tool_result
 
 FAULT = "fault"
 """The note of an answer that says which fault it met."""
@@ -58,5 +58,5 @@ def _spoilt(fault: Fault, result: Json | None, older: Json | None) -> Json | Non
         return {"content": [], "isError": False}
     if fault.kind == "stale":
         return None if older == result else older
-    text = result_text(result)
+    text = "\n".join(texts_in(result))
     return tool_result(text[: len(text) // 2]) if len(text) > 1 else None

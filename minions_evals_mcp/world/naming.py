@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase, World
 from minions_evals_mcp.domain.digests import canonical
-from minions_evals_mcp.domain.querying.queries import root_fields
+from minions_evals_mcp.domain.querying.queries import places_in, root_paths
 from minions_evals_mcp.domain.values import Json
-from minions_evals_mcp.domain.worlds import Fault
+from minions_evals_mcp.domain.worlds import Fault, MockRule
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions.trajectories.effects import StateCheck
 from minions_evals_mcp.scoring.assertions.trajectories.named_calls import NamedCall, named_calls
 from minions_evals_mcp.scoring.assertions.trajectories.steps import COMMAND_TOOLS, fits_pattern, mapping
+from minions_evals_mcp.store.worlds.databases import names_in
 from minions_evals_mcp.world.attacking import HONEYPOT
 from minions_evals_mcp.world.sessions import tape_of
 from minions_evals_mcp.world.tapes import Tape
@@ -33,7 +36,9 @@ class UnknownName(NamedTuple):
     remedy: str = ""
 
 
-Tools = Mapping[str, frozenset[str] | None]
+Arguments = Mapping[str, "Arguments | None"]
+"""The names of arguments with those within them, None where it can be any."""
+Tools = Mapping[str, Arguments | None]
 """Tools with the names of their arguments, None where a tool takes any."""
 _OPEN = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties", "additionalProperties", "dependentSchemas")
 """The keys by which a schema can take arguments that are not among its `properties`."""
@@ -62,14 +67,18 @@ class Offered:
         """Whether one of its tools runs commands, which checks can name as steps."""
         return any(tool.lower() in COMMAND_TOOLS for of in self.tools.values() for tool in of or ())
 
-    def unknown_argument(self, argument: str, tool: str, server: str | None = None) -> str:
-        """What is wrong with an argument of the tools that a pattern fits; empty where one has it, or nobody can know."""
+    def unknown_argument(self, path: Sequence[str], tool: str, server: str | None = None) -> str:
+        """What is wrong with an argument of the tools that a pattern fits, or with a name within it.
+
+        Empty where one has it, or nobody can know.
+        """
         servers = [of for name, of in self.tools.items() if server is None or fits_pattern(server, name)]
         taken = [names for of in servers for name, names in (of or {}).items() if fits_pattern(tool, name)]
-        if not taken or None in servers or any(names is None or argument in names for names in taken):
+        if not taken or None in servers or any(_takes(names, path) for names in taken):
             return ""
-        known = sorted({name for names in taken for name in names or ()})
-        return _unknown("argument", argument, known, of=f"the tool {tool!r}")
+        depth = next(at for at in range(len(path)) if not any(_takes(names, path[: at + 1]) for names in taken))
+        known = sorted({".".join([*path[:depth], name]) for names in taken for name in _within(names, path[:depth])})
+        return _unknown("argument", ".".join(path[: depth + 1]), known, of=f"the tool {tool!r}")
 
     def unknown_server(self, server: str | None) -> str:
         """What is wrong with a pattern of servers."""
@@ -114,16 +123,39 @@ def _taped(tape: Tape) -> Tools:
     tools = {str(tool.get("name")): _arguments(mapping(tool.get("inputSchema"))) for tool in tape.head.tools}
     for call in tape.calls:
         names = tools.setdefault(call.tool, None)
-        tools[call.tool] = None if names is None else names | call.arguments.keys()
+        tools[call.tool] = _joined(names, call.arguments)
     return tools
 
 
-def _arguments(schema: Json) -> frozenset[str] | None:
-    """The arguments that a schema names; None where it can take others."""
+def _joined(names: Arguments | None, given: JsonValue) -> Arguments | None:
+    """The names with those that were given."""
+    if names is None:
+        return None
+    for item in given if isinstance(given, list) else [given]:
+        more = {key: _joined(names[key], inner) if key in names else None for key, inner in mapping(item).items()}
+        names = {**names, **more}
+    return names
+
+
+def _takes(names: Arguments | None, path: Sequence[str]) -> bool:
+    """Whether the names have those of the path, one in the other."""
+    return names is None or not path or (path[0] in names and _takes(names[path[0]], path[1:]))
+
+
+def _within(names: Arguments | None, path: Sequence[str]) -> Arguments:
+    """The names at the end of the path."""
+    for part in path:
+        names = (names or {}).get(part)
+    return names or {}
+
+
+def _arguments(schema: Json) -> Arguments | None:
+    """The arguments that a schema names, in the items of lists, too; None where it can take others."""
     properties = schema.get("properties")
     if not isinstance(properties, dict) or any(schema.get(key, False) is not False for key in _OPEN):
         return None
-    return frozenset(properties)
+    inner = {name: mapping(of) for name, of in properties.items()}
+    return {name: _arguments(mapping(of.get("items")) if "items" in of else of) for name, of in inner.items()}
 
 
 def unknown_faults(faults: Sequence[Fault], known: Offered) -> Iterator[UnknownName]:
@@ -132,6 +164,31 @@ def unknown_faults(faults: Sequence[Fault], known: Offered) -> Iterator[UnknownN
         reason = known.unknown_tool(fault.tool)
         if reason:
             yield UnknownName(f"faults.{number}.tool", reason)
+
+
+IN_RULE = "Correct it, or add it to the tool's `inputSchema`. If agents may send others, set `additionalProperties: true` there."
+
+
+def unknown_in_rules(known: Offered) -> Iterator[UnknownName]:
+    """The arguments in rules of mocked tools that the tool's schema does not have: no agent would send them."""
+    for name, server in known.world.servers.items():
+        for tool_number, tool in enumerate(server.tools):
+            for number, rule in enumerate(tool.rules):
+                for field, path in _arguments_of(rule):
+                    if reason := known.unknown_argument(path, tool.name, name):
+                        yield UnknownName(f"servers.{name}.tools.{tool_number}.rules.{number}.{field}", reason, IN_RULE)
+
+
+def _arguments_of(rule: MockRule) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The arguments that a rule names, each with the field that it stands in."""
+    for field, value in rule.model_dump(mode="json", exclude_none=True).items():
+        if field in {"select", "sql"}:
+            names = {(name,) for statement in ([value] if field == "select" else value) for name in names_in(statement)}
+        else:
+            queries = [value] if field == "when" else [*places_in(value)]
+            paths = [path for query in queries for path in root_paths(query)]
+            names = {path[1:] for path in paths if len(path) > 1 and path[0] == "arguments"}
+        yield from ((field, path) for path in sorted(names))
 
 
 def unknown_in_checks(case: TestCase, known: Offered) -> Iterator[UnknownName]:
@@ -177,9 +234,20 @@ def _of_call(call: NamedCall, place: str, known: Offered) -> Iterator[UnknownNam
         if not (call.command and known.runs_commands):
             yield UnknownName(f"{place}.{call.key}" if call.key else place, tool, _if_outside(call))
     else:
-        for argument in call.arguments:
-            if reason := known.unknown_argument(argument, call.tool, call.server):
-                yield UnknownName(f"{place}.{call.arguments_key}.{argument}", reason, ARGUMENT_OUTSIDE)
+        for path in _paths_in(call.arguments):
+            if reason := known.unknown_argument(path, call.tool, call.server):
+                yield UnknownName(f"{place}.{call.arguments_key}.{'.'.join(path)}", reason, ARGUMENT_OUTSIDE)
+
+
+def _paths_in(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The names in a value, each after those that it is within."""
+    if isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from _paths_in(item, path)
+    elif isinstance(value, Mapping):
+        for name, inner in cast("Mapping[str, JsonValue]", value).items():
+            yield (*path, name)
+            yield from _paths_in(inner, (*path, name))
 
 
 def _if_outside(call: NamedCall) -> str:
@@ -206,6 +274,6 @@ def _of_query(query: str, place: str, known: Offered) -> Iterator[UnknownName]:
             if "{{" in first:
                 return  # arguments say what it is called
             parts.add(first.replace("~1", "/").replace("~0", "~"))
-    for name in root_fields(query):
+    for name in {path[0] for path in root_paths(query)}:
         if name not in parts:
             yield UnknownName(place, _unknown("state", name, sorted(parts)))

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import IO, TextIO, cast
@@ -61,18 +62,19 @@ class RealServer:
         try:
             result = await self.client.call_tool(call.tool, call.arguments)
             taped["result"] = result.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"result_type"})
-        except MCPError as error:
-            if (
-                error.code == CONNECTION_CLOSED and not await self._answers()
-            ):  # the SDK's words, which belong on no tape
+        except (MCPError, RuntimeError) as error:
+            if await self._is_lost(error):  # the SDK's words, which belong on no tape
                 self.lost(f"ended during the call {call.tool}")
-                return CallAnswer(source="real", protocol_error=error.message)
-            taped["protocolError"] = error.message
+                return CallAnswer(source="real", protocol_error=protocol_error(error))
+            taped["protocolError"] = protocol_error(error)
         taped["durationMs"] = (time.perf_counter() - started) * 1000
         kept = TapedCall.model_validate(taped)
         if self.tape is not None:
             await anyio.to_thread.run_sync(self.tape.write, kept)
         return CallAnswer(source="real", result=kept.result, protocol_error=kept.protocol_error)
+
+    async def _is_lost(self, error: Exception) -> bool:
+        return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED and not await self._answers()
 
     async def _answers(self) -> bool:
         try:
@@ -198,7 +200,6 @@ async def real_server(
     """
     run = _filled(name, server.run, holdings)
     program = _program(server, run, base)
-    writer: TapeWriter | None = None
     is_closing = False
     with TemporaryFile("w+b") as log:
 
@@ -206,27 +207,44 @@ async def real_server(
             if not is_closing:  # a call that is cut off because the unit is over says nothing of the server
                 lost(f"{reason}{_last_words(log)}")
 
-        async with AsyncExitStack() as opened:
-            try:
-                transport = stdio_client(program, errlog=cast("TextIO", log))
-                client = await opened.enter_async_context(Client(transport))
-                tools = await all_tools(client)
-            except Exception as error:
-                ended("did not start")
-                raise BadInputError(
-                    f"the real server {name} did not start{_last_words(log) or f': {_cause(error)}'}.",
-                    remedy=f"Start it by hand: {shlex.join(run)}",
-                ) from error
-            try:
-                if server.mode == "record":
+        with anyio.CancelScope(deadline=anyio.current_time() + server.start_seconds) as starting:
+            async with AsyncExitStack() as opened:
+                try:
+                    client, tools = await _connected(program, log, opened)
+                    starting.deadline = inf
+                except Exception as error:
+                    ended("did not start")
+                    raise BadInputError(
+                        f"the real server {name} did not start{_last_words(log) or f': {_cause(error)}'}.",
+                        remedy=f"Start it by hand: {shlex.join(run)}",
+                    ) from error
+                try:
                     head = _head(client, name, tools, clock)
-                    writer = TapeWriter(base, confined_path(server.tape or "", field="tape"), head)
-                    await anyio.to_thread.run_sync(writer.open)
-                yield RealServer(client, tools, writer, ended)
-            finally:
-                is_closing = True
-                if writer is not None:
-                    writer.close()
+                    writer = await _opened_tape(server, base, head, opened) if server.mode == "record" else None
+                    yield RealServer(client, tools, writer, ended)
+                finally:
+                    is_closing = True
+        if starting.cancelled_caught:
+            late = f"did not start within {server.start_seconds:g} s"
+            ended(late)
+            raise BadInputError(
+                f"the real server {name} {late}{_last_words(log)}.",
+                remedy=f"Start it by hand: {shlex.join(run)}, or set its `startSeconds`.",
+            )
+
+
+async def _connected(
+    program: StdioServerParameters, log: IO[bytes], opened: AsyncExitStack
+) -> tuple[Client, tuple[Tool, ...]]:
+    client = await opened.enter_async_context(Client(stdio_client(program, errlog=cast("TextIO", log))))
+    return client, await all_tools(client)
+
+
+async def _opened_tape(server: WorldServer, base: Path, head: TapeHead, opened: AsyncExitStack) -> TapeWriter:
+    writer = TapeWriter(base, confined_path(server.tape or "", field="tape"), head)
+    opened.callback(writer.close)
+    await anyio.to_thread.run_sync(writer.open)
+    return writer
 
 
 def _program(server: WorldServer, run: Sequence[str], base: Path) -> StdioServerParameters:
@@ -294,6 +312,11 @@ async def changed_tools(name: str, server: WorldServer, session: WorldSession, h
 
 def _parts(before: Json, now: Json) -> str:
     return ", ".join(sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)))
+
+
+def protocol_error(error: Exception) -> str:
+    """Why a call has no result: the SDK raises `RuntimeError` for one that is not as the tool's `outputSchema` says."""
+    return error.message if isinstance(error, MCPError) else str(error)
 
 
 async def all_tools(client: Client) -> tuple[Tool, ...]:

@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.errors import ungrouped
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.world.calls import CallAnswer, result_text
-from minions_evals_mcp.world.passing import all_tools
+from minions_evals_mcp.world.passing import all_tools, protocol_error
 from minions_evals_mcp.world.serving import CLOSING_S, LOOPBACK, opened_server
 from minions_evals_mcp.world.sessions import WorldSession
 
@@ -75,8 +75,8 @@ class WorldTools:
         """The tool's answer, as its server gave it."""
         try:
             result = await self.clients[tool.server].call_tool(tool.tool, arguments)
-        except MCPError as error:
-            return CallAnswer(source="real", protocol_error=error.message)
+        except (MCPError, RuntimeError) as error:
+            return CallAnswer(source="real", protocol_error=protocol_error(error))
         return CallAnswer(source="real", result=result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 

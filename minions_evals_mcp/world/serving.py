@@ -59,8 +59,9 @@ def _version(session: WorldSession, name: str) -> str:
 
 
 def _tools(session: WorldSession, name: str, real: RealServer | None) -> list[types.Tool]:
-    tools = _own_tools(session, name, real)
-    plant = session.planted
+    tools, plant = _own_tools(session, name, real), session.planted
+    if plant is not None or session.world.faults:  # agents' clients would refuse what these leave of a result
+        tools = [tool.model_copy(update={"output_schema": None}) for tool in tools]
     if plant is None:
         return tools
     told = [

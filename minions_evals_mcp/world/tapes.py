@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import json
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_validator
 
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.values import Json, Text, Timestamp, Value
@@ -20,6 +20,47 @@ SHOWN = 3
 """How many differing arguments a miss names."""
 
 
+_BLOCKS = {
+    "text": ("text",),
+    "image": ("data", "mimeType"),
+    "audio": ("data", "mimeType"),
+    "resource_link": ("name", "uri"),
+}
+"""The kinds of blocks in a tool's result, with the texts that each has."""
+
+
+def _vet_tools(tools: tuple[Json, ...]) -> tuple[Json, ...]:
+    if not all(isinstance(tool.get("name"), str) and isinstance(tool.get("inputSchema"), dict) for tool in tools):
+        raise ValueError("each tool needs a name and an inputSchema, as MCP writes them")
+    return tools
+
+
+def _vet_result(result: Json | None) -> Json | None:
+    if result is None:
+        return None
+    content, structured = result.get("content"), result.get("structuredContent")
+    is_plain = isinstance(result.get("isError", False), bool) and isinstance(structured, dict | None)
+    if not isinstance(content, list) or not all(map(_is_block, content)):
+        raise ValueError('content must be a list of blocks as MCP writes them, such as {"type": "text", "text": "…"}')
+    if not is_plain:
+        raise ValueError("isError must be true or false, and structuredContent an object")
+    return result
+
+
+def _is_block(block: JsonValue) -> bool:
+    if not isinstance(block, dict):
+        return False
+    held = block.get("resource")
+    if block.get("type") == "resource":
+        return isinstance(held, dict) and all(isinstance(part, str) for part in (held.get("uri"), _content(held)))
+    needed = _BLOCKS.get(str(block.get("type")))
+    return needed is not None and all(isinstance(block.get(key), str) for key in needed)
+
+
+def _content(resource: Json) -> JsonValue:
+    return resource.get("text", resource.get("blob"))
+
+
 class TapeHead(Value):
     """The first line of a tape: the server that was recorded, its version, and its `tools/list`."""
 
@@ -29,7 +70,7 @@ class TapeHead(Value):
     version: str = ""
     protocol: str = ""
     recorded_at: Annotated[Timestamp | None, Field(strict=False)] = None
-    tools: Annotated[tuple[Json, ...], Field(strict=False)] = ()
+    tools: Annotated[tuple[Json, ...], Field(strict=False), AfterValidator(_vet_tools)] = ()
 
     @property
     def tools_digest(self) -> str:
@@ -42,9 +83,15 @@ class TapedCall(Value):
 
     tool: Text
     arguments: Json = {}
-    result: Json | None = None
+    result: Annotated[Json | None, AfterValidator(_vet_result)] = None
     protocol_error: str | None = None
     duration_ms: Annotated[float, Field(ge=0)] = 0.0
+
+    @model_validator(mode="after")
+    def _has_one_answer(self) -> Self:
+        if (self.result is None) == (self.protocol_error is None):
+            raise ValueError("give either result or protocolError")
+        return self
 
 
 def head_line(head: TapeHead) -> bytes:

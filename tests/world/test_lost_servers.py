@@ -11,8 +11,11 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import World
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.sandbox.keeper import parents
 from minions_evals_mcp.world.calling import CalledServers
 from minions_evals_mcp.world.calls import ToolError
+from minions_evals_mcp.world.reaching import tools_for_model
 from minions_evals_mcp.world.sessions import new_session
 from tests.shared.cli.terminal import Json, Terminal
 from tests.shared.fakes.llm_server import Server
@@ -80,6 +83,20 @@ async def test_a_model_is_not_asked_where_the_server_does_not_start(at: Terminal
     found = await anyio.to_thread.run_sync(told, here, "--target", "openai:gpt-fake")
     assert UNSTARTED in found
     assert server.requests == 0
+
+
+async def test_a_server_that_takes_too_long_to_start_is_ended_and_named(at: Terminal) -> None:
+    silent: list[JsonValue] = ["sh", "-c", "echo $$ >> starts; exec cat 3>&1 > read"]
+    servers: Json = {"notes": {"mode": "live", "run": silent, "startSeconds": 0.5}}
+    session = new_session(World.model_validate({"name": "w", "servers": servers}), at.folder, clock=SteppingClock())
+    try:
+        with pytest.raises(BadInputError, match=r"notes did not start within 0\.5 s.*startSeconds"):
+            async with tools_for_model(session):
+                pass
+        assert session.lost() == "the real server notes of its world did not start within 0.5 s"
+    finally:
+        session.remove()
+    assert not parents().keys() & {*started(at)}
 
 
 def test_an_error_that_the_server_itself_tells_is_an_answer_and_is_on_the_tape(at: Terminal) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.world.naming import offered, unknown_in_checks, unknown_in_rules
 from tests.shared.cli.terminal import Terminal
+from tests.shared.world.units import world
 
 SUITE = """records:
   - id: shop
@@ -65,6 +68,8 @@ TAPE = '{"tape": 1, "server": "desk", "tools": [{"name": "refund", "inputSchema"
          f"{ON}trajectory:tool-args-match: value.arguments.order: {NO_ORDER}"),
         ("assertions: [{type: trajectory:match, value: [{name: refund, args: {order: 1}}]}]",
          f"{ON}trajectory:match: value.0.args.order: {NO_ORDER}"),
+        ("assertions: [{type: tool-call-f1, value: [refund, refnd]}]", f"{ON}tool-call-f1: value.1: the world has no tool 'refnd'"),
+        ("assertions: [{type: tool-call-f1, value: 'refund, refnd'}]", f"{ON}tool-call-f1: value.1: the world has no tool 'refnd'"),
         *((f"assertions: [{{type: 'trajectory:{kind}', value: {value}}}]", f"{ON}trajectory:{kind}: value{place}: the world has no tool")
           for kind, value, place in NAMES_X),
         ("conversation: {opening: hi}, agentTurns: [{type: trajectory:tool-used, value: x}]", "fields.agentTurns[0]: trajectory:tool-used"),
@@ -93,6 +98,7 @@ def test_a_fault_may_name_tools_by_a_pattern(at: Terminal) -> None:
         "{type: effect, value: {tool: list, args: {page: 2}}}",
         "{type: effect, value: {tool: get_order, args: {id: 2}}}",
         "{type: trajectory:tool-used, value: {name: browse, outside: true, max: 0}}",
+        "{type: tool-call-f1, value: [refund, {name: browse, outside: true}]}",
         "{type: trajectory:tool-sequence, value: [refund, {name: browse, outside: true}]}",
         "{type: trajectory:tool-args-match, value: {name: refund, args: {force: true}, outside: true}}",
         "{type: trajectory:step-count, value: {name: browse, outside: true, max: 0}}",
@@ -103,6 +109,72 @@ def test_a_fault_may_name_tools_by_a_pattern(at: Terminal) -> None:
 def test_a_check_of_what_is_outside_of_the_world_says_so(at: Terminal, check: str) -> None:
     imported = at.run("import", at.file("s.yaml", SUITE.format(fields=f"inputs: {{task: x}}, assertions: [{check}]")))
     assert imported.code == 0, imported.err
+
+
+ORDER: dict[str, JsonValue] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "buyer": {"type": "object", "properties": {"name": {"type": "string"}}},
+        "items": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string"}}}},
+        "more": {"type": "object"},
+    },
+}
+LACKS, HAS = "the tool 'order' has no argument ", "buyer, id, items, more"
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"when": "arguments.idd == 'A1'", "result": 1}, [f"when: {LACKS}'idd'; did you mean 'id'? It has {HAS}"]),
+        ({"when": "get(state.orders, arguments.ID)"}, [f"when: {LACKS}'ID'; it has {HAS}"]),
+        ({"result": {"a": ["for {{arguments.buyer.nme}}"]}}, [f"result: {LACKS}'buyer.nme'; it has buyer.name"]),
+        ({"error": "no {{get(arguments, 'x')}}"}, [f"error: {LACKS}'x'; it has {HAS}"]),
+        ({"changes": [{"op": "add", "path": "/{{arguments.y}}", "value": "{{arguments.id}}"}]},
+         [f"changes: {LACKS}'y'; it has {HAS}"]),
+        ({"select": "SELECT ':no' FROM t WHERE a = :idd", "result": 1}, [f"select: {LACKS}'idd'; did you mean 'id'? It has {HAS}"]),
+        ({"when": "arguments.more.x && state.arguments.y && rows[?a == arguments.z]", "result": "{{arguments}} {{state.orders}}"}, []),
+        ({"result": "{{length(arguments.items[].sku)}} {{get(state.a, arguments.id).b}} {{arguments.{n: buyer.name} }}"}, []),
+    ],
+)  # fmt: skip
+def test_a_rule_names_only_arguments_that_its_tool_takes(rule: dict[str, JsonValue], said: list[str]) -> None:
+    servers: dict[str, JsonValue] = {"desk": {"tools": [{"name": "order", "inputSchema": ORDER, "rules": [rule]}]}}
+    known = offered(world(servers, database={"sql": "CREATE TABLE t(a)"}).fields)
+    place = "servers.desk.tools.0.rules.0."
+    assert [f"{field}: {reason}" for field, reason, _ in unknown_in_rules(known)] == [f"{place}{one}" for one in said]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"buyer": {"nme": "Ada"}}, ["args.buyer.nme"]),
+        ({"items": [{"sku": "K1"}, {"sk": "K1"}]}, ["args.items.sk"]),
+        ({"id": "A1", "buyer": {"name": "Ada"}, "more": {"any": {"thing": 1}}}, []),
+    ],
+)
+def test_a_check_names_only_arguments_within_arguments_that_the_tool_takes(
+    args: dict[str, JsonValue], said: list[str]
+) -> None:
+    servers: dict[str, JsonValue] = {"desk": {"tools": [{"name": "order", "inputSchema": ORDER}]}}
+    checks: JsonValue = [{"type": "effect", "value": {"tool": "order", "args": args}}]
+    fields: dict[str, JsonValue] = {"name": "c", "inputs": {}, "assertions": checks}
+    case = TestCase.model_validate(fields, strict=False)
+    found = unknown_in_checks(case, offered(world(servers).fields))
+    assert [field for field, *_ in found] == [f"assertions[0]: effect: value.{one}" for one in said]
+
+
+def test_a_rule_on_an_argument_that_no_agent_sends_is_refused_with_what_to_do(at: Terminal) -> None:
+    suite = SUITE.replace(
+        "rules: [{{result: 1}}]}}\n            - {{name: get",
+        "rules: [{{when: arguments.no, result: 1}}]}}\n            - {{name: get",
+    )
+    refused = at.run("import", at.file("s.yaml", suite.format(fields="inputs: {task: x}")))
+    told = " ".join(refused.err.split())
+    assert (
+        "world shop: fields.servers.desk.tools.0.rules.0.when: the tool 'refund' has no argument 'no'; it has id"
+        in told
+    )
+    assert "`additionalProperties: true`" in told
 
 
 @pytest.mark.parametrize("outside", ["1", "'yes'"])

@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.worlds import WorldServer
 from minions_evals_mcp.sandbox.keeper import parents
 from minions_evals_mcp.world.calls import tool_result
+from minions_evals_mcp.world.reaching import tools_for_model
 from minions_evals_mcp.world.serving import mcp_server, opened_server
 from minions_evals_mcp.world.sessions import tape_of
 from minions_evals_mcp.world.units import UnitInWorld
@@ -152,6 +153,67 @@ async def test_a_real_server_that_cannot_be_started_at_a_miss_is_an_error_to_the
             result = await agent.call_tool("count", {})
     assert result.is_error
     assert "The real server cannot be started" in text(result)
+
+
+async def test_a_document_in_a_result_is_read_and_what_is_no_text_is_named(tmp_path: Path) -> None:
+    content: list[JsonValue] = [
+        {"type": "resource", "resource": {"uri": "demo://1", "mimeType": "text/plain", "text": "Paid on 3 May"}},
+        {"type": "image", "mimeType": "image/png", "data": "iVBORw0="},
+        {"type": "resource", "resource": {"uri": "demo://2", "blob": "AAAA"}},
+        {"type": "resource_link", "name": "Invoice", "uri": "demo://3"},
+    ]
+    said = (
+        "Paid on 3 May\n[image, image/png, 5 bytes]\n[resource, demo://2, 3 bytes]\n[resource_link, Invoice, demo://3]"
+    )
+    calls: list[Json] = [
+        {"tool": tool, "result": {"content": part}} for tool, part in (("all", content), ("no", content[1:2]))
+    ]
+    head: Json = {"tape": 1, "server": "notes", "tools": [{"name": "all", "inputSchema": {"type": "object"}}]}
+    (tmp_path / "t.jsonl").write_text("".join(f"{canonical(line)}\n" for line in (head, *calls)), "utf-8")
+    servers: Json = {"notes": {"mode": "replay", "tape": "t.jsonl"}}
+    faults: list[JsonValue] = [{"kind": "truncated", "tool": "no", "nth": 1}]
+    with unit(world(servers, faults=faults), base=tmp_path) as acted_on:
+        async with tools_for_model(acted_on.session) as tools:
+            assert await tools.call("all", {}) == (said, False)
+            assert await tools.call("no", {}) == ("[image, image/png, 5 bytes]", False)
+        made, evidence = acted_on.ended(None, said="", given={})
+    assert made[0].result == said
+    assert not evidence.faults, "there was no text to truncate"
+
+
+SCHEMA: Json = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("structured", "fault", "attack", "given"),
+    [
+        ({"n": 1}, None, None, '{"n":1}'),
+        ({"n": 1}, "truncated", None, '{"n'),
+        ({"n": 1}, "empty", None, ""),
+        ({"n": 1}, None, "override-en-1", '{"n":1,"notes":'),
+        ({"n": "one"}, None, None, "Invalid structured content returned by tool a"),
+    ],
+)
+async def test_a_tool_with_an_output_schema_answers_under_faults_and_attacks_too(
+    tmp_path: Path, structured: Json, fault: str | None, attack: str | None, given: str
+) -> None:
+    tool: Json = {"name": "a", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA}
+    content: list[JsonValue] = [{"type": "text", "text": canonical(structured)}]
+    call: Json = {"tool": "a", "result": {"content": content, "structuredContent": structured}}
+    lines: list[Json] = [{"tape": 1, "server": "notes", "tools": [tool]}, call]
+    (tmp_path / "t.jsonl").write_text("".join(f"{canonical(line)}\n" for line in lines), "utf-8")
+    faults: list[JsonValue] = [] if fault is None else [{"kind": fault, "nth": 1}]
+    replayed = world({"notes": {"mode": "replay", "tape": "t.jsonl"}}, faults=faults)
+    with unit(replayed, base=tmp_path, attack=attack) as acted_on:
+        async with tools_for_model(acted_on.session) as tools:
+            said, _ = await tools.call("a", {})
+    assert said.startswith(given)
+    assert bool(said) == bool(given)
 
 
 @pytest.mark.parametrize("more", [{"mode": "mock", "tools": [{"name": "a"}]}, {"mode": "replay", "tape": "a"}])

@@ -44,10 +44,10 @@ def test_units_that_record_at_once_lose_no_call_and_write_one_head(tmp_path: Pat
 def test_what_another_unit_was_killed_in_the_middle_of_spoils_no_line(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     tape = writer(path)
-    tape.write(TapedCall(tool="one"))
+    tape.write(TapedCall(tool="one", result=tool_result(1)))
     with path.open("ab") as killed:
         killed.write(b'{"tool":"tw')
-    tape.write(TapedCall(tool="three"))
+    tape.write(TapedCall(tool="three", protocol_error="refused"))
     tape.close()
     assert [call.tool for call in read_tape(path.read_bytes(), "t").calls] == ["one", "three"]
 
@@ -59,6 +59,26 @@ def test_a_file_that_is_no_tape_is_left_as_it_is(tmp_path: Path, content: str) -
     with pytest.raises(BadInputError, match=r"notes\.txt"):
         writer(path)
     assert path.read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"tool": "a", "result": {"content": "hello"}}', "2 is not a line of a tape: result: .* list of blocks"),
+        ('{"tool": "a", "result": {}}', "list of blocks"),
+        ('{"tool": "a", "result": {"content": [{"type": "video", "text": "x"}]}}', "list of blocks"),
+        ('{"tool": "a", "result": {"content": [{"type": "resource", "resource": {"uri": "a:b"}}]}}', "list of blocks"),
+        ('{"tool": "a", "result": {"content": [], "isError": "no"}}', "isError must be true or false"),
+        ('{"tool": "a"}', "either result or protocolError"),
+        ('{"tool": "a", "result": {"content": []}, "protocolError": "x"}', "either result or protocolError"),
+        ("", "1 is not a line of a tape: tools: .* a name and an inputSchema"),
+    ],
+)
+def test_an_answer_that_no_agent_could_be_given_is_refused_when_the_tape_is_read(line: str, said: str) -> None:
+    head = '{"tape": 1, "server": "s", "tools": [{"name": "a", "inputSchema": {}}]}'
+    content = f"{head}\n{line}\n" if line else head.replace("inputSchema", "schema") + "\n"
+    with pytest.raises(BadInputError, match=f"t:.*{said}"):
+        read_tape(content.encode(), "t")
 
 
 def test_a_tape_is_recorded_through_no_link(tmp_path: Path) -> None:

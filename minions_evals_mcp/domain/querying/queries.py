@@ -93,9 +93,9 @@ def is_filled(found: JsonValue) -> bool:
     return found is not None and found is not False and found not in ("", [], {})
 
 
-def root_fields(query: str) -> frozenset[str]:
-    """The fields of the data itself that the query looks at."""
-    return frozenset(_root_fields(cast("dict[str, Any]", _compiled(query).parsed)))
+def root_paths(query: str) -> frozenset[tuple[str, ...]]:
+    """The paths of fields that the query looks at, from the data itself on, as far as they are plain."""
+    return frozenset(_root_paths(cast("dict[str, Any]", _compiled(query).parsed)))
 
 
 _OF_EACH = frozenset({"function_expression", "multi_select_list", "multi_select_dict", "key_val_pair", "comparator",
@@ -103,13 +103,55 @@ _OF_EACH = frozenset({"function_expression", "multi_select_list", "multi_select_
 """What looks at the data in all its parts. Anything else does so in the first, and in what that gives afterwards."""
 
 
-def _root_fields(node: dict[str, Any]) -> Iterator[str]:
+def _root_paths(node: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     inner = node["children"]
     if node["type"] == "field":
-        yield node["value"]
+        yield (node["value"],)
+    elif node["type"] == "subexpression" and inner[0]["type"] in {"field", "subexpression"}:
+        yield from _joined_paths(inner)
+    elif _is_get(node):
+        yield from ((*path, inner[1]["value"]) for path in _root_paths(inner[0]))
     elif node["type"] != "expref":
         for child in inner if node["type"] in _OF_EACH else inner[:1]:
-            yield from _root_fields(child)
+            yield from _root_paths(child)
+
+
+def _joined_paths(parts: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """The paths of what is looked at one in the other; they end before what is no field."""
+    paths = [*_root_paths(parts[0])]
+    for part in parts[1:]:
+        if part["type"] not in {"field", "multi_select_list", "multi_select_dict"}:
+            break
+        paths = [(*path, *more) for path in paths for more in _root_paths(part)] or paths
+        if part["type"] != "field":
+            break
+    yield from paths
+
+
+def _is_get(node: dict[str, Any]) -> bool:
+    """Whether it is `get` of a plain path and a key that stands in the query."""
+    if node["type"] != "function_expression" or node["value"] != "get":
+        return False
+    holder, key = node["children"]
+    is_plain = holder["type"] == "field" or (
+        holder["type"] == "subexpression" and all(part["type"] == "field" for part in holder["children"])
+    )
+    return is_plain and key["type"] == "literal" and isinstance(key["value"], str)
+
+
+def places_in(template: JsonValue) -> Iterator[str]:
+    """The queries of a template."""
+    match template:
+        case str():
+            yield from map(str.strip, PLACE.findall(template))
+        case list():
+            for inner in template:
+                yield from places_in(inner)
+        case dict():
+            for inner in template.values():
+                yield from places_in(inner)
+        case _:
+            pass
 
 
 def _parses(query: str) -> str:
@@ -126,18 +168,8 @@ Query = Annotated[str, AfterValidator(_parses)]
 
 def vet_template(template: JsonValue) -> JsonValue:
     """The template; raises `ValueError` for a place that holds no JMESPath expression."""
-    match template:
-        case str():
-            for place in PLACE.findall(template):
-                _parses(place.strip())
-        case list():
-            for inner in template:
-                vet_template(inner)
-        case dict():
-            for inner in template.values():
-                vet_template(inner)
-        case _:
-            pass
+    for place in places_in(template):
+        _parses(place)
     return template
 
 

@@ -68,9 +68,8 @@ def _vet_fields(view: View, record: Record[Fields]) -> None:
 
 
 def _vet_world(record: Record[World]) -> None:
-    """Refuses a fault that never comes, and a script that makes no database."""
-    if record.fields.faults:
-        _vet_names(record, record.fields)
+    """Refuses a fault that never comes, a rule on what is never sent, and a script that makes no database."""
+    _vet_names(record, record.fields)
     state = record.fields.database
     if state is None or state.sql is None:
         return
@@ -117,12 +116,12 @@ def _vet_case(view: View, record: Record[TestCase]) -> None:
 
 def _vet_names(record: Record[TestCase] | Record[World], world: World) -> None:
     """Refuses a fault or a check of what the world does not have. What only a tape or a real server knows is seen in a run."""
-    from minions_evals_mcp.world.naming import offered, unknown_faults, unknown_in_checks  # noqa: PLC0415  few records have worlds
+    from minions_evals_mcp.world import naming  # noqa: PLC0415  few records have worlds
 
-    known = offered(world)
+    known = naming.offered(world)
     case = of_type(record, TestCase)
-    unknown = [*unknown_faults(record.fields.faults, known)]
-    unknown += [] if case is None else unknown_in_checks(case.fields, known)
+    unknown = [*naming.unknown_faults(record.fields.faults, known)]
+    unknown += naming.unknown_in_rules(known) if case is None else naming.unknown_in_checks(case.fields, known)
     for field, reason, remedy in unknown:
         raise InvalidRecordError(reason, field=f"fields.{field}", record=name_of(record), remedy=remedy)
 

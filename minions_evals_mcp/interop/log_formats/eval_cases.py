@@ -57,10 +57,14 @@ def read_adk(path: Path) -> Iterator[Item]:
     )
     for place, case in enumerate(objects_under(document, "eval_cases", str(path)), 1):
         where = f"{path}: eval_cases.{place}"
+        beside = without(document, "eval_cases", "eval_set_id")
+        if scenario := obj(case.get("conversation_scenario")):
+            yield _played(case, scenario, place, beside, where)
+            continue
         turns = objects_under(case, "conversation", where)
         asked = [message_text(turn.get("user_content")) for turn in turns]
         if not asked:
-            raise InvalidRecordError("a case has a conversation", field="conversation", where=where)
+            raise InvalidRecordError("a case has a conversation, or a scenario", field="conversation", where=where)
         said: list[JsonValue] = []
         for turn, question in zip(turns, asked, strict=True):
             said.append({"role": "user", "content": question})
@@ -68,12 +72,57 @@ def read_adk(path: Path) -> Iterator[Item]:
                 said.append({"role": "assistant", "content": answer})
         expected = message_text(turns[-1].get("final_response"))
         asking = said[:-1] if expected else said
-        tools = [call for turn in turns for call in objects(obj(turn.get("intermediate_data")).get("tool_uses"))]
-        beside = without(document, "eval_cases", "eval_set_id")
+        tools = [call for turn in turns for call in _tools(obj(turn.get("intermediate_data")))]
         yield LogSample(
             id=case.get("eval_id", place), inputs=inputs_of(asking), targets=texts(expected),
             extra=without({**without(case, "eval_id"), "expectedTools": [*tools] or None, "suite": beside or None}), where=where,
         )  # fmt: skip
+
+
+def _played(case: Json, scenario: Json, place: int, beside: Json, where: str) -> LogSample:
+    """A case whose user a model plays: it begins with that prompt and follows the plan."""
+    opening, plan = scenario.get("starting_prompt"), scenario.get("conversation_plan")
+    if not isinstance(opening, str) or not isinstance(plan, str) or not plan.strip():
+        field = "conversation_scenario"
+        raise InvalidRecordError("a scenario has a starting_prompt and a conversation_plan", field=field, where=where)
+    persona = _persona(scenario.get("user_persona"))
+    return LogSample(
+        id=case.get("eval_id", place),
+        inputs={"scenario": plan},
+        extra=without(
+            {
+                **without(case, "eval_id", "conversation_scenario"),
+                "userPersona": obj(scenario.get("user_persona")) or None,
+                "suite": beside or None,
+            }
+        ),
+        where=where,
+        conversation=without({"player": "model", "goal": plan, "opening": opening or None, "persona": persona or None}),
+    )
+
+
+def _persona(persona: JsonValue) -> str:
+    """Who the user is: what its description and its behaviors say, or the name of a persona that ADK has."""
+    if isinstance(persona, str):
+        return persona
+    described = obj(persona)
+    behaviors = objects(described.get("behaviors"))
+    return "\n".join(
+        text
+        for text in (
+            *texts(described.get("description")),
+            *(text for one in behaviors for text in texts(one.get("behavior_instructions", one.get("description")))),
+        )
+    )
+
+
+def _tools(steps: Json) -> Iterator[Json]:
+    """The calls of a turn: a list of them, or among the events of the invocation."""
+    yield from objects(steps.get("tool_uses"))
+    for event in objects(steps.get("invocation_events")):
+        for part in objects(obj(event.get("content")).get("parts")):
+            if call := obj(part.get("function_call")):
+                yield call
 
 
 def _of_today(old: list[JsonValue], path: Path) -> Json:

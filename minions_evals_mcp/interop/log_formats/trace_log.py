@@ -26,13 +26,15 @@ MARKS = ("gen_ai.operation.name", "openinference.span.kind", "llm.request.type")
 """What tells that a mapping holds the attributes of one span."""
 _READ = ("traceId", "spanId", "parentSpanId", "name", "startTimeUnixNano", "endTimeUnixNano", "attributes")
 EVALUATION = "gen_ai.evaluation.result"
+PAGE = "data"
+"""What a page of Phoenix's API holds its spans in."""
 OTHER = "a line without spans"
 NOTHING = "a trace in which no agent, model or tool was at work"
 
 
 def is_spans(seen: JsonValue) -> bool:
     """Returns whether a JSON value holds spans."""
-    if is_sdk_span(next(iter(listed_values(seen)), seen)):
+    if is_sdk_span(next(iter(listed_values(seen) or listed_values(obj(seen).get(PAGE))), seen)):
         return True
     document = obj(seen)
     return "resourceSpans" in document or any(mark in document for mark in MARKS)
@@ -131,8 +133,8 @@ def _documents(path: Path) -> Iterator[tuple[str, JsonValue]]:
         yield from json_lines(path)
         return
     head: Json = {}
-    for number, piece in enumerate(json_pieces(path, streamed=frozenset({"resourceSpans", ""})), 1):
-        if piece.path == "":
+    for number, piece in enumerate(json_pieces(path, streamed=frozenset({"resourceSpans", PAGE, ""})), 1):
+        if piece.path in ("", PAGE):
             yield f"{path}: {number}", piece.value
         elif piece.path == "resourceSpans":
             yield f"{path}: resourceSpans.{number}", {"resourceSpans": [piece.value]}

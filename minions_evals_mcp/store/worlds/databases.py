@@ -24,6 +24,7 @@ STEP, MAX_STEPS = 10_000, 2_000
 FILE_HEAD = b"SQLite format 3\0"
 _PAGE = 4096
 _NAMED = re.compile(r"[:@$]([A-Za-z_]\w*)")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _REFUSED = {
     sqlite.SQLITE_ATTACH: "ATTACH or VACUUM INTO",
     sqlite.SQLITE_DETACH: "DETACH",
@@ -188,6 +189,11 @@ def opened(path: Path | str) -> WorldDatabase:
 def bound(statement: str, arguments: Mapping[str, JsonValue]) -> Json:
     """The values of the names in a statement: numbers and texts as they are, others as JSON, NULL where there is no argument."""
     return {name: _plain(arguments.get(name)) for name in _NAMED.findall(statement)}
+
+
+def names_in(statement: str) -> list[str]:
+    """The names of arguments in a statement, texts aside."""
+    return _NAMED.findall(_QUOTED.sub("", statement))
 
 
 def answer(dump: str, query: str) -> JsonValue:

@@ -86,6 +86,24 @@ def test_a_table_without_a_question_and_a_damaged_one_are_refused_by_name(tmp_pa
         samples(cut)
 
 
+def test_a_scenario_of_adk_is_played_and_calls_among_events_are_expected_tools(tmp_path: Path) -> None:
+    persona = {"id": "p", "description": "Hasty.", "behaviors": [{"name": "b", "behavior_instructions": ["Be brief."]}]}
+    scenario = {"starting_prompt": "Hi", "conversation_plan": "Book a room in Oslo.", "user_persona": persona}
+    event = {"author": "a", "content": {"parts": [{"function_call": {"name": "roll", "args": {"sides": 6}}}]}}
+    turn = {
+        "user_content": {"parts": [{"text": "Roll"}]}, "final_response": {"parts": [{"text": "4"}]},
+        "intermediate_data": {"invocation_events": [event, {"author": "a", "content": None}]},
+    }  # fmt: skip
+    cases = [{"eval_id": "s", "conversation_scenario": scenario}, {"eval_id": "c", "conversation": [turn]}]
+    path = written(tmp_path / "a.evalset.json", {"eval_set_id": "a", "eval_cases": cases})
+    played, recorded = kept(path, "adk-evalset")[0]
+    talk = played.fields.conversation
+    assert talk is not None
+    assert (talk.player, talk.opening, talk.goal) == ("model", "Hi", "Book a room in Oslo.")
+    assert talk.persona == "Hasty.\nBe brief."
+    assert recorded.fields.extra["expectedTools"] == [{"name": "roll", "args": {"sides": 6}}]
+
+
 @pytest.mark.parametrize("is_named", [True, False])
 def test_conversations_of_adk_from_before_its_schema_are_read_as_those_of_today(tmp_path: Path, is_named: bool) -> None:
     turns: list[Json] = [

@@ -106,6 +106,23 @@ def test_damaged_spans_are_refused_by_name(tmp_path: Path, text: str, reason: st
         samples(path, "otel")
 
 
+@pytest.mark.parametrize("form", ["spans.jsonl", "page.json"])
+def test_spans_of_phoenix_are_read_from_its_tables_and_from_pages_of_its_api(tmp_path: Path, form: str) -> None:
+    said = {"llm.input_messages": [{"message.role": "user", "message.content": "Roll"}],
+            "llm.output_messages": [{"message.role": "assistant", "message.content": "A 4"}],
+            "openinference.span.kind": "LLM", "llm.model_name": "m", "llm.token_count.prompt": None}  # fmt: skip
+    span: Json = {"name": "chat", "parent_id": None, "start_time": 1760358832950, "end_time": 1760358832960,
+                  "status_code": "ERROR", "status_message": "cut off", "events": []}  # fmt: skip
+    ids = {"trace_id": "t9", "span_id": "cc"}
+    row = {**span, **{f"context.{name}": value for name, value in ids.items()},
+           **{f"attributes.{name}": value for name, value in said.items()}}  # fmt: skip
+    page = {"data": [{**span, "context": ids, "attributes": said}], "next_cursor": None}
+    _, (run,) = kept(written(tmp_path / form, [row] if form == "spans.jsonl" else page), "otel")
+    assert (run.fields.inputs, run.fields.outputs) == ({"input": "Roll"}, {"output": "A 4"})
+    assert (run.fields.status, run.fields.error_message) == ("failed", "cut off")
+    assert str(run.fields.triggered_at).startswith("2025-10-13 12:33:52.95")
+
+
 def _sdk_span(ident: str, parent: str | None, name: str, **attributes: object) -> Json:
     """A span as OpenTelemetry's SDK for Python writes it (`to_json`)."""
     return {

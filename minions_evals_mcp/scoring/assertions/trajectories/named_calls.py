@@ -45,10 +45,17 @@ def named_calls(check: Assertion) -> Iterator[NamedCall]:
         yield _of_effect(read, f"{kind}: value", outside=read.outside)
         if read.before is not None:
             yield _of_effect(read.before, f"{kind}: value.before", outside=read.outside)
+    elif kind == "tool-call-f1":
+        names: list[JsonValue] = [*value.split(",")] if isinstance(value := check.value, str) else items(value)
+        yield from _of_steps([*map(_stripped, names)], f"{kind}: value", types=("tool",))
     elif kind in TOOL_CHECKS:
         of_any_type = kind in _OF_ANY_TYPE
         for call in _of_steps(check.value, f"{kind}: value", types=() if of_any_type else ("tool",)):
             yield call._replace(alone=kind == "trajectory:tool-used" and isinstance(check.value, list))
+
+
+def _stripped(name: JsonValue) -> JsonValue:
+    return name.strip() if isinstance(name, str) else name
 
 
 def _of_effect(calls: CallMatcher, place: str, *, outside: bool) -> NamedCall:

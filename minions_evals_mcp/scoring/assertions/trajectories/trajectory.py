@@ -116,7 +116,8 @@ def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -
 def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) -> UnweightedResult | Unmet:
     """F1 of the names of the tools called against those in `value` reaches `threshold` (default 1).
 
-    Names count once, in any order. Under `not-` the score is 1 - F1; in a config of promptfoo's it is F1, as there.
+    Names count once, in any order. In a world, a tool that it does not have is refused, unless {name, outside: true} says that it is
+    one of the agent's own. Under `not-` the score is 1 - F1; in a config of promptfoo's it is F1, as there.
     """
     wanted = set(_names(assertion.value))
     logged = set[str]() if subject.of_config else {call.tool for call in subject.tool_calls or ()}
@@ -315,8 +316,9 @@ def _covers(actual: JsonValue, wanted: JsonValue) -> bool:
 
 
 def _names(value: JsonValue) -> list[str]:
-    names = listed(value) if isinstance(value, list) else str(value).split(",")
-    return [name.strip() for name in names if name.strip()]
+    names = value if isinstance(value, list) else str(value).split(",")
+    texts_given = listed([mapping(name).get("name", name) for name in names])
+    return [name.strip() for name in texts_given if name.strip()]
 
 
 def _called_in(text: str) -> set[str]:
