@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import gc
 import importlib
-import inspect
 import math
 import os
 import pkgutil
@@ -33,10 +32,11 @@ GROWTH = 24
 """A text 8 times as long takes a linear pattern about 8 times as long, and one that grows with the square 64 times."""
 SECONDS = 0.03
 """CPU time below which a pattern is fast on the long text, whatever its growth."""
-KILLED_AFTER = 4
+KILLED_AFTER = 2
 ATTEMPTS = 3
 """A pattern is slow if each attempt shows it, so that one disturbed measurement does not make it so."""
 CALLS = frozenset({"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer", "late"})
+CALLED = re.compile(rf"\bre\.(?:{'|'.join(sorted(CALLS))})\(|\blate\(")
 parser: Any = importlib.import_module("re._parser")
 """The library's own reader of patterns, which has no public name."""
 SPARE = ("a", " ", "1", "\n", '"', "\\", "-", ".", "(", "é")
@@ -82,15 +82,22 @@ def patterns() -> list[Found]:
 
 
 @cache
-def _sources() -> str:
-    files = (file for package in (minions_evals_mcp, agent) for file in sorted(Path(package.__path__[0]).rglob("*.py")))
-    return "\n".join(file.read_text("utf-8") for file in files)
+def _uses() -> dict[str, dict[str, set[str]]]:
+    """By name of a module's file, and under "" of all together: what is asked of each name, as `search` in `_NAME.search`."""
+    uses: dict[str, dict[str, set[str]]] = {"": {}}
+    for package in (minions_evals_mcp, agent):
+        for file in Path(package.__path__[0]).rglob("*.py"):
+            of_module = uses.setdefault(str(file), {})
+            for name, asked in re.findall(r"\b(\w+)\.(?=(\w+))", file.read_text("utf-8")):
+                for where in (of_module, uses[""]):
+                    where.setdefault(name, set()).add(asked)
+    return uses
 
 
 def _ways(name: str, module: ModuleType, *, direct: bool) -> tuple[str, ...]:
     """How the pattern of that name is used anywhere; as a search where that is not seen."""
-    text = inspect.getsource(module) if name.startswith("_") else _sources()
-    seen = set(re.findall(rf"\b{re.escape(name)}\.(\w+)", text)) if direct else set[str]()
+    where = str(module.__file__) if name.startswith("_") else ""
+    seen = _uses()[where].get(name, set[str]()) if direct else set[str]()
     if not seen or not seen <= {"match", "fullmatch"}:
         return ("search",)
     return tuple(sorted(seen))
@@ -106,7 +113,10 @@ def _held(value: Any, depth: int) -> Iterator[Any]:
 
 
 def _written(file: Path) -> Iterator[Found]:
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    text = file.read_text("utf-8")
+    if not CALLED.search(text):
+        return
+    for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
             continue
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

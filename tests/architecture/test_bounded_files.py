@@ -25,15 +25,19 @@ OURS = frozenset({
 })  # fmt: skip
 """Files that read what this program wrote or ships, and why else."""
 
+WHOLE = ("read_text", "read_bytes")
+
 
 def whole_reads(source: str) -> list[int]:
     """The lines on which a file is read whole by its path."""
+    if not any(f"{read}(" in source for read in WHOLE):
+        return []
     return [
         node.lineno
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in {"read_text", "read_bytes"}
+        and node.func.attr in WHOLE
         and ast.unparse(node.func.value) != "bounded_files"
         and "files(" not in ast.unparse(node.func.value)
     ]
