@@ -12,6 +12,7 @@ import pytest
 
 from tests.hang import HANG_S
 from tests.shared.cli.clerk import Clerks
+from tests.shared.cli.installed import program
 from tests.shared.cli.standby import Asked
 from tests.shared.cli.terminal import CLI, Terminal, inherited
 
@@ -58,7 +59,8 @@ LEFT = {
 
 @pytest.fixture
 def clerks() -> Generator[Clerks]:
-    """None that another test has had."""
+    """None that another test has had, forked by a process that has imported what a script needs: else each would."""
+    program("python")
     clerks = Clerks()
     yield clerks
     clerks.ended()
