@@ -47,7 +47,7 @@ def world_file(at: Terminal, servers: Json, *, name: str = "world.yaml", **field
 
 def real(at: Terminal, mode: str, *more: str, **fields: JsonValue) -> Json:
     """The server `notes` in that mode, with the real one behind it."""
-    run: list[JsonValue] = [sys.executable, str(REAL), str(at.folder / "starts"), *more]
+    run: list[JsonValue] = [program("python"), str(REAL), str(at.folder / "starts"), *more]
     return {"notes": {"mode": mode, "run": run, "tape": "notes.jsonl", **fields}}
 
 
