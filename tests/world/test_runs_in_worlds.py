@@ -84,8 +84,9 @@ def target(
     more: str = "",
     python: str | None = None,
 ) -> str:
-    """A target file for an agent with that script, which a standby forks, or that Python starts."""
-    script = at.file("script.json", {"calls": [*calls], "says": says, "claims": claims})
+    """A target file for an agent with that script, which a standby forks as what serves its world, or that Python starts."""
+    forked = None if python else program("python")
+    script = at.file("script.json", {"calls": [*calls], "says": says, "claims": claims, "python": forked})
     run = json.dumps(
         [
             python or program("python"),
