@@ -123,7 +123,7 @@ async def test_with_consent_the_real_server_answers_what_is_not_on_the_tape_and_
         {"tool": "add_note", "arguments": {"text": "a"}, "result": tool_result("1 notes")},
     ]
     at.file("notes.jsonl", "".join(f"{canonical(line)}\n" for line in tape))
-    servers = real(at, "replay", onMiss="live")
+    servers = real(at, "replay", anew=True, onMiss="live")
     refused = at.run("world", "serve", world_file(at, servers))
     assert refused.code == 2, refused
     assert "real_server.py" in refused.err
