@@ -59,10 +59,10 @@ def plain(calls: tuple[ToolCall, ...]) -> Iterator[Json]:
 
 
 async def test_200_replays_are_identical_and_start_no_server(at: Terminal, unconnected: None) -> None:
-    async with pointed_at(at, world_file(at, real(at, "record")), "--yes", anew=True) as agent:
+    async with pointed_at(at, world_file(at, real(at, "record", anew=True)), "--yes", anew=True) as agent:
         recorded = await notes_kept(agent)
     assert recorded == "0, 1 notes, 2 notes, broken, 2"
-    record = world(real(at, "replay"))
+    record = world(real(at, "replay", anew=True))
     trajectories: list[list[Json]] = []
     for _ in range(REPLAYS):
         with unit(record, base=at.folder) as acted_on:
