@@ -7,6 +7,7 @@ from typing import NamedTuple
 from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER
 from minions_evals_mcp.models.registry import ModelRef, ProviderSettings, parse_model
+from minions_evals_mcp.next_steps import SET_KEY, argument
 
 DEFAULT_MODEL = "anthropic:claude-sonnet-5-5"
 OPENAI_MODEL = "openai:gpt-5.1"
@@ -31,6 +32,13 @@ def default_judge(providers: ProviderSettings) -> DefaultJudge | None:
         why = "ANTHROPIC_API_KEY and OPENAI_API_KEY are set, and Anthropic comes first" if openai else _set("ANTHROPIC")
         return DefaultJudge(parse_model(DEFAULT_MODEL), why)
     return DefaultJudge(parse_model(OPENAI_MODEL), f"{_set('OPENAI')}, ANTHROPIC_API_KEY is not") if openai else None
+
+
+def how_to_have_a_judge(providers: ProviderSettings) -> str:
+    """What makes a model judge where none does, as the beginning of a sentence."""
+    if providers.has_key(OPENAI_MODEL):
+        return f"Name a model of your OPENAI_BASE_URL with {argument('judge_model', 'openai:MODEL')}: it has no default"
+    return f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}"
 
 
 def default_embedder(providers: ProviderSettings) -> str:

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import EvalOptions
-from minions_evals_mcp.engine.default_judge import DEFAULT_MODEL, OPENAI_MODEL, default_judge
+from minions_evals_mcp.engine.default_judge import DEFAULT_MODEL, OPENAI_MODEL, default_judge, how_to_have_a_judge
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.config import read_config
 from minions_evals_mcp.models.prices import price_known
@@ -56,7 +56,9 @@ def test_the_provider_whose_key_is_there_judges(access: Mapping[str, ProviderAcc
     ],
 )
 def test_without_a_key_or_with_a_server_of_ones_own_no_model_judges(access: Mapping[str, ProviderAccess]) -> None:
-    assert default_judge(ProviderSettings(access=access)) is None
+    providers = ProviderSettings(access=access)
+    assert default_judge(providers) is None
+    assert ("OPENAI_API_KEY" in how_to_have_a_judge(providers)) is not providers.has_key(OPENAI_MODEL)
 
 
 @pytest.mark.parametrize("model", [DEFAULT_MODEL, OPENAI_MODEL])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -44,10 +44,10 @@ def help_parts() -> list[str]:
 
 def strings(path: Path, *, docstrings: bool) -> Iterator[tuple[int, str]]:
     """Every sentence in a Python module with its line, with {} where a value goes."""
-    tree = ast.parse(path.read_text("utf-8"))
-    skipped: set[int] = set() if docstrings else {id(node) for node in _docstrings(tree)}
-    skipped |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
+    skipped: set[int] = set() if docstrings else {id(node) for node in _docstrings(nodes)}
+    skipped |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
         if id(node) in skipped:
             continue
         match node:
@@ -59,9 +59,9 @@ def strings(path: Path, *, docstrings: bool) -> Iterator[tuple[int, str]]:
                 pass
 
 
-def _docstrings(tree: ast.Module) -> Iterator[ast.expr]:
+def _docstrings(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
     """Texts that are statements: docstrings of modules, types, functions and constants."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value
 

@@ -59,7 +59,7 @@ def test_an_agent_is_not_judged_by_what_it_did_without_the_server(
     suite(at, notes(at, starts=starts), checks=[{"type": "contains", "value": "notes"}])
     match kind:
         case "program":
-            target(at, ["notes", "die", {}], says="I did without.", python=sys.executable)
+            target(at, ["notes", "die", {}], says="I did without.")
             found = told(at, "--target-config", "t.yaml")
         case "function":
             at.file("app.py", SWALLOWS.format(tool="die"))

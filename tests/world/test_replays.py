@@ -59,10 +59,10 @@ def plain(calls: tuple[ToolCall, ...]) -> Iterator[Json]:
 
 
 async def test_200_replays_are_identical_and_start_no_server(at: Terminal, unconnected: None) -> None:
-    async with pointed_at(at, world_file(at, real(at, "record")), "--yes", anew=True) as agent:
+    async with pointed_at(at, world_file(at, real(at, "record", anew=True)), "--yes", anew=True) as agent:
         recorded = await notes_kept(agent)
     assert recorded == "0, 1 notes, 2 notes, broken, 2"
-    record = world(real(at, "replay"))
+    record = world(real(at, "replay", anew=True))
     trajectories: list[list[Json]] = []
     for _ in range(REPLAYS):
         with unit(record, base=at.folder) as acted_on:
@@ -123,7 +123,7 @@ async def test_with_consent_the_real_server_answers_what_is_not_on_the_tape_and_
         {"tool": "add_note", "arguments": {"text": "a"}, "result": tool_result("1 notes")},
     ]
     at.file("notes.jsonl", "".join(f"{canonical(line)}\n" for line in tape))
-    servers = real(at, "replay", onMiss="live")
+    servers = real(at, "replay", anew=True, onMiss="live")
     refused = at.run("world", "serve", world_file(at, servers))
     assert refused.code == 2, refused
     assert "real_server.py" in refused.err

@@ -84,8 +84,9 @@ def target(
     more: str = "",
     python: str | None = None,
 ) -> str:
-    """A target file for an agent with that script, which a standby forks, or that Python starts."""
-    script = at.file("script.json", {"calls": [*calls], "says": says, "claims": claims})
+    """A target file for an agent with that script, which a standby forks as what serves its world, or that Python starts."""
+    forked = None if python else program("python")
+    script = at.file("script.json", {"calls": [*calls], "says": says, "claims": claims, "python": forked})
     run = json.dumps(
         [
             python or program("python"),
@@ -241,8 +242,8 @@ async def test_a_wrong_final_state_decides_before_a_model_is_asked(at: Terminal,
 def test_no_process_is_left_where_an_agent_takes_too_long(at: Terminal) -> None:
     done: list[JsonValue] = [{"type": "effect", "value": {"tool": "slow"}}]
     target(at, ["notes", "slow", {}], python=sys.executable)
-    for late_ms in (4_000, 32_000, 128_000):  # a machine under load starts three programs first
-        suite(at, {"name": "Notes", "servers": real(at, "record")}, timeoutMs=late_ms, checks=done)
+    for late_ms in (8_000, 32_000, 128_000):  # a machine under load starts three programs first
+        suite(at, {"name": "Notes", "servers": real(at, "record", anew=True)}, timeoutMs=late_ms, checks=done)
         ended = run(at, "--yes")
         assert passed(ended) == 0, ended
         if starts(at):

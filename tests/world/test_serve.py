@@ -156,7 +156,7 @@ async def test_a_tape_holds_no_secret_of_the_environment(at: Terminal) -> None:
 
 
 async def test_a_killed_recording_leaves_a_tape_whole_up_to_the_last_answered_call(at: Terminal) -> None:
-    world = world_file(at, real(at, "record"))
+    world = world_file(at, real(at, "record", anew=True))
     with suppress(Exception):
         async with pointed_at(at, world, "--yes", anew=True) as agent, anyio.create_task_group() as tasks:
             for _ in range(3):

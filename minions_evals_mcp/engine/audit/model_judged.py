@@ -9,6 +9,7 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.audit.page import Audited
 from minions_evals_mcp.engine.budget import Budget, HaltedError
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.default_judge import how_to_have_a_judge
 from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.engine.judge.panel import Panel
 from minions_evals_mcp.engine.judge.row_grades import RowGrades
@@ -20,7 +21,7 @@ from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.judges.llm import MAX_TOKENS
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.prices import estimate_usd
-from minions_evals_mcp.next_steps import SET_KEY, argument
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.audit.cheats import CHEAT_KINDS, Cheat
 from minions_evals_mcp.scoring.rubric import RubricInUse, totals
 
@@ -146,7 +147,7 @@ def model_audit(engine: Engine, wanted: JudgeAsked) -> ModelAudit:
     if model is None:
         raise UnsupportedError(
             f"{argument('with_judge')} needs a model.",
-            remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}.",
+            remedy=f"{how_to_have_a_judge(engine.config.providers)}.",
         )
     stopped: list[str] = []
     budget = Budget(wanted.max_cost_usd, None, stopped.append)

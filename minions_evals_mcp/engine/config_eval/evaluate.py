@@ -33,6 +33,7 @@ from minions_evals_mcp.engine.config_eval.kept_columns import StoredColumn, case
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.config_eval.providers import Providers
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.default_judge import how_to_have_a_judge
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
 from minions_evals_mcp.engine.judge.vetting import vet
 from minions_evals_mcp.engine.judge.yardstick import own_measure
@@ -44,7 +45,6 @@ from minions_evals_mcp.engine.run.run_benchmark import StartedCases, silent, sta
 from minions_evals_mcp.engine.standing import RunProgress
 from minions_evals_mcp.errors import InstrumentError, StoppedError, UnsupportedError
 from minions_evals_mcp.models.registry import ModelRef
-from minions_evals_mcp.next_steps import SET_KEY, argument
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -194,7 +194,7 @@ def _vet_judges(engine: Engine, evaluation: Evaluation, limits: EvalOptions, *, 
     if any(selection.grader is None for selection in asking) and engine.judge_model() is None:
         raise UnsupportedError(
             "select-best needs a judge model.",
-            remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}.",
+            remedy=f"{how_to_have_a_judge(engine.config.providers)}.",
         )
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from minions_evals_mcp.embedding.wordnet import vet_wordnet
+from minions_evals_mcp.engine.default_judge import how_to_have_a_judge
 from minions_evals_mcp.engine.judge.panel import Panel
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.judges.heuristic import is_rule
-from minions_evals_mcp.next_steps import SET_KEY, Next, argument
+from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.scoring.assertions.kinds.meteor import asks_wordnet
 from minions_evals_mcp.scoring.assertions.kinds.own import own_names
 from minions_evals_mcp.scoring.assertions.kinds.services import services_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
 from minions_evals_mcp.scoring.rubric import RubricInUse
+
+LEAVES_MODELS_OUT = frozenset({"caller", "human", "heuristic"})
+"""The choices of who judges under which no model does."""
 
 
 def vet(panel: Panel, measure: Measure, *, then: Next | None = None) -> None:
@@ -47,7 +53,7 @@ def _missing(panel: Panel) -> str:
 
 
 def _left_out(panel: Panel) -> bool:
-    return panel.choice in {"caller", "human", "heuristic"} and panel.engine.judge_model() is not None
+    return panel.choice in LEAVES_MODELS_OUT and panel.engine.judge_model() is not None
 
 
 def _without_a_model(panel: Panel, then: Next | None) -> str:
@@ -55,9 +61,11 @@ def _without_a_model(panel: Panel, then: Next | None) -> str:
     model = panel.engine.judge_model()
     if _left_out(panel):
         return f"Leave {argument('judge')} out: {model} grades the check. A {panel.choice} judges rubric criteria only."
+    if then is not None and panel.choice in LEAVES_MODELS_OUT:
+        then = replace(then, arguments={name: value for name, value in then.arguments.items() if name != "judge"})
     after = "" if then is None else f" Then: {then}."
     rubric = " Or make the check a criterion of a rubric, which you can judge." if panel.choice == "caller" else ""
-    return f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}.{after}{rubric}"
+    return f"{how_to_have_a_judge(panel.engine.config.providers)}.{after}{rubric}"
 
 
 def _vet_own(panel: Panel, measure: Measure) -> None:
@@ -108,6 +116,6 @@ def _vet_criteria(panel: Panel, rubric: RubricInUse) -> None:
         if kinds[ident] == "llm" and panel.llm is None:
             raise UnsupportedError(
                 f"{argument('judge', 'llm')} needs a model.",
-                remedy=f"{SET_KEY}, or name a model with {argument('judge_model', 'provider:model')}."
+                remedy=f"{how_to_have_a_judge(panel.engine.config.providers)}."
                 f" Without a key use {argument('judge', 'caller')}.",
             )

@@ -88,8 +88,8 @@ def newest_change(seen: Sequence[float], levels: Sequence[int], *, looks: int) -
     if looks < FEWEST_POINTS:
         return None
     error = ERROR * (looks + _EARLY) ** -_FADING / _SPENT
-    tested = (_tested(seen, levels, len(seen) - new) for new in range(FEWEST_A_SIDE, MOST_NEW + 1))
-    likely = [change for change in tested if change is not None and change.p_value <= error]
+    places = [len(seen) - new for new in range(FEWEST_A_SIDE, MOST_NEW + 1)]
+    likely = [change for place in places if (change := _tested(seen, levels, place, error)) is not None]
     likeliest = min(likely, key=lambda change: change.p_value, default=None)
     return None if likeliest is None else replace(likeliest, place=_begun(seen, levels[-1], likeliest.place))
 
@@ -105,8 +105,8 @@ def _squares(scores: Sequence[float]) -> float:
     return math.fsum((score - mean) ** 2 for score in scores)
 
 
-def _tested(seen: Sequence[float], levels: Sequence[int], place: int) -> LevelChange | None:
-    """The step at that place and its one-sided p-value; None where the level before is not known well enough."""
+def _tested(seen: Sequence[float], levels: Sequence[int], place: int, error: float = 1.0) -> LevelChange | None:
+    """The step at that place, if its one-sided p-value is at most `error`; None where the level before is not known well enough."""
     begun = levels[-1]
     if place < FIRST_LEVEL or place - begun < FEWEST_A_SIDE:
         return None
@@ -115,21 +115,20 @@ def _tested(seen: Sequence[float], levels: Sequence[int], place: int) -> LevelCh
     from minions_evals_mcp.stats.series.level_step import level_step  # noqa: PLC0415  numpy, which few looks need
 
     tested = level_step(seen[first:], remembered, place - first)
-    if tested is None:
+    if tested is None or tested.p_value > error:
         return None
-    recent = max(begun, place - RECENT)
-    p_value = tested.p_value
-    if recent > begun:
-        lately = level_step(seen[recent:], [0], place - recent)
-        if lately is None or lately.step * tested.step <= 0:
-            return None
-        p_value = max(p_value, lately.p_value)
     lasts = median(seen[place:]) - fmean(seen[begun:place])
     if lasts * tested.step <= 0 or abs(lasts) < abs(tested.step) / 2:  # one run far off is no level
         return None
     beyond = fmean(seen[place:]) - _drawn_on(seen, max(begun, place - DRIFT_RUNS), place)
     if beyond * tested.step <= 0 or abs(beyond) < BEYOND_DRIFT * abs(tested.step):
         return None
+    p_value = tested.p_value
+    if (recent := max(begun, place - RECENT)) > begun:
+        lately = level_step(seen[recent:], [0], place - recent)
+        if lately is None or lately.step * tested.step <= 0 or lately.p_value > error:
+            return None
+        p_value = max(p_value, lately.p_value)
     return LevelChange(place, len(seen), tested.step, p_value)
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Bet = tuple[float, NDArray[Any], NDArray[Any]]
+
 LEARNT = 200
 """The first so many verdicts tell what level to expect. They are compared with nothing."""
 WATCHED_FROM = 400
@@ -52,7 +54,8 @@ def quality_fall(passed: Sequence[bool]) -> QualityFall | None:
     summed = np.concatenate(([0], np.cumsum(series)))
     evidence = np.zeros(len(series) + 1)
     starts = range(WATCHED_FROM, len(series), EVERY)
-    gains = {start: _gains(series, summed, start) for start in starts}
+    bets = [(stake, *_bet(summed, fall)) for fall, stake in FALLS.items()]
+    gains = {start: _gains(series, bets, start) for start in starts}
     for start, gained in gains.items():
         evidence[start + 1 : start + 1 + len(gained)] += gained
         evidence[start + 1 + len(gained) :] += gained[-1]
@@ -70,25 +73,29 @@ def _at(gained: NDArray[Any], place: int) -> float:
     return float(gained[min(place, len(gained)) - 1])
 
 
-def _gains(series: NDArray[np.int64], summed: NDArray[np.int64], start: int) -> NDArray[Any]:
+def _gains(series: NDArray[np.int64], bets: Sequence[Bet], start: int) -> NDArray[Any]:
     """What the bet on a fall at that place comes to after each verdict that there are enough earlier ones for."""
     import numpy as np  # noqa: PLC0415  as above
 
     length = min(len(series) - start, (start - LEARNT) // BESIDE)
-    places = LEARNT + np.arange(length) * BESIDE
+    passed = series[start : start + length] == 1
+    gained = np.zeros(length)
+    for stake, if_passed, if_failed in bets:
+        logs = np.where(passed, if_passed[:length], if_failed[:length])
+        gained += stake * np.exp(np.minimum(np.cumsum(logs), _LARGEST))
+    return gained
+
+
+def _bet(summed: NDArray[np.int64], fall: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The logarithm of what each block gains on that fall, wherever it begins: where its verdict passed, and where it failed."""
+    import numpy as np  # noqa: PLC0415  as above
+
+    places = np.arange(LEARNT, len(summed) - BESIDE, BESIDE)
     earlier = summed[places + BESIDE] - summed[places]
-    later = series[start : start + length]
     level = (summed[places] + 0.5) / (
         places + 1
     )  # of the verdicts before the block: a bet knows nothing of what it is on
-    gained = np.zeros(length)
-    for fall, stake in FALLS.items():
-        lower = np.maximum(level / 2, level - fall)
-        common = (BESIDE * level + lower) / (BESIDE + 1)
-        logs = (
-            earlier * np.log(level / common)
-            + (BESIDE - earlier) * np.log((1 - level) / (1 - common))
-            + np.where(later == 1, np.log(lower / common), np.log((1 - lower) / (1 - common)))
-        )
-        gained += stake * np.exp(np.minimum(np.cumsum(logs), _LARGEST))
-    return gained
+    lower = np.maximum(level / 2, level - fall)
+    common = (BESIDE * level + lower) / (BESIDE + 1)
+    before = earlier * np.log(level / common) + (BESIDE - earlier) * np.log((1 - level) / (1 - common))
+    return before + np.log(lower / common), before + np.log((1 - lower) / (1 - common))

@@ -110,8 +110,12 @@ async def test_a_judge_that_fails_is_an_error_and_no_score(tmp_path: Path, *, by
 @pytest.mark.parametrize("judge", ["auto", "heuristic", "human"])
 async def test_without_a_model_the_case_is_refused_before_anything_runs(engine: Engine, judge: str) -> None:
     await graded(engine, POLITE)
-    with pytest.raises(UnsupportedError, match="test-case c: a check needs a judge model, and none is configured"):
+    with pytest.raises(
+        UnsupportedError, match="test-case c: a check needs a judge model, and none is configured"
+    ) as no:
         await try_case(engine, "c", judge=judge)
+    assert "runs it" in str(no.value)
+    assert judge not in str(no.value), "the same choice would leave the model out again"
     criteria = rubric("r", 1, mixed=by_rule(GUIDE))
     await save(engine, criteria, case("d", rubricId="r"), answer("b", "d", TEXT))
     with pytest.raises(UnsupportedError, match="test-case d: a check needs a judge model, and none is configured"):

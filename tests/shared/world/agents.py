@@ -45,9 +45,9 @@ def world_file(at: Terminal, servers: Json, *, name: str = "world.yaml", **field
     return name
 
 
-def real(at: Terminal, mode: str, *more: str, **fields: JsonValue) -> Json:
-    """The server `notes` in that mode, with the real one behind it."""
-    run: list[JsonValue] = [sys.executable, str(REAL), str(at.folder / "starts"), *more]
+def real(at: Terminal, mode: str, *more: str, anew: bool = False, **fields: JsonValue) -> Json:
+    """The server `notes` in that mode, with the real one behind it, forked or started anew."""
+    run: list[JsonValue] = [sys.executable if anew else program("python"), str(REAL), str(at.folder / "starts"), *more]
     return {"notes": {"mode": mode, "run": run, "tape": "notes.jsonl", **fields}}
 
 

@@ -1,7 +1,8 @@
 """An agent without a model: reads {"q": …} on stdin, makes the calls of its script over MCP, and answers with its last words.
 
 `scripted_agent.py SCRIPT.json [--config PATH]`. The script is {"calls": [[server, tool, {arguments}], …], "says": text,
-"claims": [calls that it reports]}; in arguments and words, `{0.key}` stands for a key of the result of the first call.
+"claims": [calls that it reports], "python": what serves the world in place of a new interpreter}; in arguments and words,
+`{0.key}` stands for a key of the result of the first call.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ async def main(script: dict[str, Any]) -> None:
         for server, tool, arguments in script.get("calls", []):
             if server not in clients:
                 row = servers[server]
-                program = StdioServerParameters(command=row["command"], args=row["args"])
+                forked = script.get("python")  # it takes no -P
+                args = row["args"][1:] if forked else row["args"]
+                program = StdioServerParameters(command=forked or row["command"], args=args)
                 clients[server] = await opened.enter_async_context(Client(program))
             result = await clients[server].call_tool(tool, filled(arguments, results))
             text = "\n".join(block.text for block in result.content if block.type == "text")
