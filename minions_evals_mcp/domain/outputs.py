@@ -20,7 +20,7 @@ CAPTURE = "switch on the capture of content in its instrumentation"
 """What makes such a run judgeable."""
 ERASED = "forgotten"
 """The key that stands in place of inputs and expected outputs whose content was erased."""
-TOMBSTONE = re.compile(r"forgotten@\d{4}-\d\d-\d\d")
+TOMBSTONE = re.compile(rf"{ERASED}@\d{{4}}-\d\d-\d\d")
 """What stands in place of an erased text: the day of it."""
 TEXT_KEYS = ("output", "text", "content", "response")
 

@@ -26,7 +26,7 @@ LONGEST_SAID, MOST_SAID = 4_000, 200
 
 
 def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed | Skipped | TargetErrored:
-    """Returns what a recorded agent-run produced; one that is not complete or was erased is skipped, an outage is the target's error."""
+    """Returns what a recorded agent-run produced; an incomplete or erased one is skipped, and an outage is an error of the target."""
     fields = run.fields
     if fields.status in {"running", "pending-approval"}:
         why = f" ({fields.stop_reason})" if fields.stop_reason else ""

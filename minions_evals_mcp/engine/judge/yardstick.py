@@ -123,19 +123,18 @@ class Measure:
 
 def _parts(case: TestCase) -> dict[str, JsonValue]:
     """What an agent is asked and an output is held against, under the names of the wire."""
-    checks = (case.assertions, case.every_turn, case.agent_turns, *case.turns.values())
     talk = None if case.conversation is None else json_fields(case.conversation)
     return {
         "inputs": case.inputs,
         "expectedOutputs": case.expected_outputs,
-        "assertions": [value for some in checks for value in _looked_for(some)],
+        "assertions": [*_looked_for(case.checks)],
         "conversation": talk,
     }
 
 
 def _looked_for(checks: Iterable[Assertion]) -> Iterator[JsonValue]:
     for check in checks:
-        yield check.value
+        yield from (check.value, check.config, check.rubric_prompt, check.transform, check.context_transform)
         yield from _looked_for(check.assertions)
 
 

@@ -27,7 +27,7 @@ CLOSE = 1e-6
 """So near to 1 a reward is a success there."""
 FOLDER = "simulations"
 INSTRUMENT = frozenset({"infrastructure_error", "user_error", "context_window_exceeded"})
-"""Endings that say nothing of the agent: the machine failed, or the model that plays the user."""
+"""Endings without a verdict: the machine failed, or the model that plays the user; tau2-bench leaves full contexts out, too."""
 
 
 def is_results(seen: JsonValue) -> bool:

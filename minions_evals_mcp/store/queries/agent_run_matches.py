@@ -62,9 +62,8 @@ def matching_agent_runs(
         found = _fitting(db, keys, among, nth, of_log=of_log)
         firsts = _fitting(db, keys, among, 0, of_log=of_log) if of_log and nth else found
         for number, (ident, version, is_own) in found.items():
-            if (
-                is_own or not firsts[number][2]
-            ):  # where the case has outputs of its own, another's is none of its trials
+            has_own = firsts[number][2]  # then an output of another case is no trial of this one
+            if is_own or not has_own:
                 matches[places[number]] = ident, version
     return matches
 
