@@ -35,6 +35,8 @@ EXPECTING: dict[str, tuple[int, int, str, tuple[tuple[str, str], ...]]] = {
         (("15:43:59.796Z", "16:43:59.796Z"), ('"passed": true', '"passed": false'), ("Right", "Wrong")),
     ),
     "pydantic-evals-report": (3, 3, "b.json", (('"value": true', '"value": false'),)),
+    "adk-result": (3, 3, "b.json", (("5614.5", "5615.5"), ('"eval_status": 1', '"eval_status": 2'))),
+    "braintrust": (3, 3, "b.jsonl", (('"same": 1.0', '"same": 0.0'),)),
     "strands-report": (3, 3, "b.json", (("true", "false"),)),
     "harbor": (3, 3, "b.json", (('"j1"', '"j2"'), ('"reward": 1.0', '"reward": 0.0'))),
     "openevals": (3, 3, "sims2.json", (('"score": true', '"score": false'), ("In Paris", "In Rome"))),
