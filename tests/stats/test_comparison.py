@@ -322,7 +322,7 @@ def test_the_fewest_changes_that_are_named_are_the_fewest_that_decide(attempt: i
     """A fall is decided at .05 in every attempt, a gain at the attempt's own error: each names its own number."""
     level = attempt_level(attempt)
     for direction, falls in ((1.0, False), (-1.0, True)):
-        fewest = 0
+        fewest = changed = 0
         for changed in range(1, 20):
             moved = [(0.4, 0.4 + 0.1 * direction)] * changed + [(0.5, 0.5)] * (30 - changed)
             pairs = [
