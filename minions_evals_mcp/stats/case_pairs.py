@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.stats.nested.design_effect import Layout, design_effect
+from minions_evals_mcp.stats.grouped.design_effect import Layout, design_effect
 
 DECIMALS = 12
 """Differences count to so many decimals: what differs further down is rounding, and is no change."""

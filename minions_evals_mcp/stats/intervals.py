@@ -9,7 +9,7 @@ from dataclasses import astuple
 from statistics import NormalDist
 
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.stats.nested.design_effect import Layout, design_effect
+from minions_evals_mcp.stats.grouped.design_effect import Layout, design_effect
 from minions_evals_mcp.stats.student import incomplete_beta, t_quantile
 
 Bounds = tuple[float, float]
