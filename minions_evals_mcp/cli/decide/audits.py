@@ -99,7 +99,8 @@ async def audit(
         if common.json:
             _say(record, cases)
         else:
-            following = next_line(next_command(record.fields, file, target), common.db)
+            command = next_command(record.fields, file, target)
+            following = next_line(command, common.db) if fix is None else ""  # with it the note has said what follows
             tell("\n".join(audit_lines(record.fields, limit=limit, names=names, following=following)) + "\n")
     if record.fields.judge_error_count:
         return InstrumentError.exit_code
