@@ -188,6 +188,14 @@ def newest_of_two_versions(db: Db, benchmark_id: str) -> list[tuple[str, str]]:
     return [(run_id, version) for run_id, version in reversed(rows)]
 
 
+def newest_two(db: Db, benchmark_id: str) -> list[str]:
+    """The two newest whole runs of the benchmark, the earlier first; fewer where there are not two."""
+    rows = db.execute(
+        f"SELECT id FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE} ORDER BY seq DESC LIMIT 2", (benchmark_id,)
+    ).fetchall()
+    return [run_id for (run_id,) in reversed(rows)]
+
+
 def series_of(db: Db, run_id: str) -> str:
     """Returns which trend the benchmark-run belongs to: equal for runs that are measured alike."""
     return db.execute("SELECT series FROM benchmark_run WHERE id = ?", (run_id,)).fetchone()[0]
