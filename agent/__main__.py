@@ -17,7 +17,7 @@ from agent.retry import retry as revived
 from agent.service import work
 from agent.settings import Working, engine_on, store_path
 from agent.sources.standard_input import read_letter
-from agent.status import Status, in_words
+from agent.status import Status, in_words, refused_skills
 from agent.status import status as status_of
 from minions_evals_mcp import bounded_files
 from minions_evals_mcp.cli.app import INTERRUPTED, tell_error
@@ -33,6 +33,8 @@ from minions_evals_mcp.messages.foreseen import foreseen
 from minions_evals_mcp.messages.send_message import Receipt, send_message
 from minions_evals_mcp.operations.agent_work import Dismissed
 from minions_evals_mcp.operations.agent_work import dismiss as dismissed
+from minions_evals_mcp.settings import read_settings
+from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.store.database import open_store
 
 app = App(
@@ -118,7 +120,7 @@ def _say_made(path: Path) -> None:
 
 @app.command
 def status(*, db: Db = None, as_json: AsJson = False) -> None:
-    """Show the queue, dead letters, schedules, own skills, integrations, the last events and the lag.
+    """Show the queue, dead letters, schedules, own and refused skills, integrations, the last events and the lag.
 
     Example: minions-eval-agent status
     """
@@ -131,7 +133,8 @@ def status(*, db: Db = None, as_json: AsJson = False) -> None:
 
 async def _status(db: Path | None) -> Status:
     async with open_store(store_path(db), read_only=True) as store:
-        return await store.read(partial(status_of, now=wall_clock(), store=store.path))
+        refused = refused_skills(read_settings().skills or shipped_folder("skills"))
+        return await store.read(partial(status_of, now=wall_clock(), store=store.path, skills_refused=refused))
 
 
 @app.command

@@ -13,10 +13,12 @@ from pydantic import JsonValue
 from agent.lease import is_alive_here
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.messages.payloads import OWN
 from minions_evals_mcp.messages.send_message import UNREADABLE
 from minions_evals_mcp.operations.agent_work import MOST_MISSED, schedules, started_with
 from minions_evals_mcp.report.plain import shortened
+from minions_evals_mcp.skills import load_skills
 from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.event_feed import count_happened, happened, last_event
 from minions_evals_mcp.store.agent.inbox import MessageState
@@ -36,6 +38,8 @@ class Status(Value):
     `schedules`: benchmarks with a schedule, when each is due next, and the times that were missed while no agent ran (of which
     the next start makes up for the last). `skills`, `integrations`: what the agent was last started with.
 
+    `skillsRefused`: why the skills' folder does not load as it is now, so that no agent can start with it.
+
     `cannotWrite`: since when, and what is free on the disk, where the agent lives and its lease has run out all the same.
     """
 
@@ -53,11 +57,12 @@ class Status(Value):
     dismissed: list[Json] = []
     schedules: list[Json] = []
     skills: list[Json] = []
+    skills_refused: str = ""
     integrations: list[Json] = []
     last_events: list[Json]
 
 
-def status(db: Db, *, now: datetime, store: Path) -> Status:
+def status(db: Db, *, now: datetime, store: Path, skills_refused: str = "") -> Status:
     """The status as of that moment."""
     held = lease.lease(db)
     fresh = held is not None and held.expires_at > now
@@ -82,6 +87,7 @@ def status(db: Db, *, now: datetime, store: Path) -> Status:
         dismissed=[{"id": ident, "reason": why} for ident, why in inbox.dismissed(db, limit=SHOWN)],
         schedules=schedules(db, now),
         skills=skills,
+        skills_refused=skills_refused,
         integrations=integrations,
         last_events=[
             {"seq": event.seq, "at": iso(event.at), "type": event.type, "subjectId": event.subject_id}
@@ -95,6 +101,22 @@ def _cannot_write(held: AgentLease, store: Path) -> str:
     return f"nothing could be written since {iso(held.expires_at)}; {free_mb:,.1f} MB are free on the store's disk"
 
 
+def refused_skills(folder: Path) -> str:
+    """Why the skills in that folder do not load, with file and line; empty where they do."""
+    try:
+        load_skills(folder)
+    except EvalsError as error:
+        return error.text
+    return ""
+
+
+def _refused_skills(state: Status) -> list[str]:
+    if not state.skills_refused:
+        return []
+    effect = "It keeps the skills it started with, and cannot start again" if state.running else "It cannot start"
+    return [f"SKILLS REFUSED: {state.skills_refused}", f"  {effect} until the file is right."]
+
+
 def _waits(state: Status) -> str:
     is_waiting = state.messages.get("pending", 0) > 0
     return f"; the oldest pending one has waited {state.lag_seconds:.0f} s" if is_waiting else ""
@@ -106,6 +128,7 @@ def in_words(state: Status) -> str:
     lines = [
         f"agent: {f'running as {state.holder}' if state.running else 'not running'}",
         *([f"CANNOT WRITE: {state.cannot_write}"] if state.cannot_write else []),
+        *_refused_skills(state),
         f"messages: {_counted(state.sent)}{_waits(state)}",
         *([f"internal messages (events and schedules): {_counted(own)}"] if any(own.values()) else []),
         f"unprocessed events: {state.events_behind}",

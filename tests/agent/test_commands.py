@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from minions_evals_mcp.errors import (
 )
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.messages.send_message import keep_unreadable
+from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.store.agent import inbox, lease
 from minions_evals_mcp.store.agent.inbox import Arriving
 from tests.shared.agent.inside import drained
@@ -199,6 +201,24 @@ def test_status_lists_schedules_with_their_next_and_missed_times(commands: Comma
     assert (first["missed"], len(first["missedAt"]), second["missed"]) == (hours, hours, 0)
     assert first["missedAt"] == sorted(first["missedAt"], reverse=True)
     assert f"missed {hours} times, the last at {first['missedAt'][0]}" in commands.said("status")
+
+
+def test_status_says_which_skill_file_keeps_the_agent_from_starting(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands.drained()
+    skills = commands.folder / "skills"
+    shutil.copytree(shipped_folder("skills"), skills)
+    monkeypatch.setenv("MINIONS_EVALS_SKILLS", str(skills))
+    assert json.loads(commands.said("status", "--json"))["skillsRefused"] == ""
+    own = skills / "tidy-up" / "SKILL.md"
+    own.parent.mkdir()
+    own.write_text("---\nname: tidy-up\ndescription: Looks.\nmetadata:\n  triggers: full-moon\x1b[2J\n---\n\nLook.\n")
+    assert str(own) in json.loads(commands.said("status", "--json"))["skillsRefused"]
+    told = commands.said("status")
+    assert f"SKILLS REFUSED: {own}" in told
+    assert "It cannot start until the file is right." in told
+    assert "\x1b" not in told
 
 
 def test_what_was_asked_of_people_is_told_with_the_message(commands: Commands) -> None:

@@ -6,13 +6,13 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.column_guess import ROWS, how_to_import
 from minions_evals_mcp.interop.containers import aggregate, container
 from minions_evals_mcp.interop.log_formats.table import FORMATS, Seen
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.parsing import ROOTS, not_utf8
 from minions_evals_mcp.interop.text_table import SEPARATORS
 from minions_evals_mcp.next_steps import Next, argument
-from minions_evals_mcp.next_steps import Value as NextValue
 
 KEYS: dict[str, str] = {
     "inspect-json": "version status eval plan results stats samples reductions",
@@ -73,10 +73,8 @@ def refusal(seen: Seen) -> BadInputError:
         return BadInputError(f"{seen.path} is {known.is_a}.", remedy=known.remedy)
     damage = "" if seen.magic else not_utf8(head_of(seen.path), is_whole=False)
     if not damage and not seen.magic and seen.path.suffix.lower() in SEPARATORS:
-        rows = _ROWS | {"file": str(seen.path)}
         return BadInputError(
-            f"{seen.path} is a table. Name the record type of its rows.",
-            remedy=f"{Next('import', rows, 'imports them as test cases')}. Replace each COLUMN by a column of the file.",
+            f"{seen.path} is a table. Name the record type of its rows.", remedy=how_to_import(seen.path)
         )
     content = f"it is not UTF-8 ({damage})" if damage else found(seen)
     keys = _keys(seen.first)
@@ -86,7 +84,7 @@ def refusal(seen: Seen) -> BadInputError:
     return BadInputError(
         f"{seen.path} is no suite and looks like none of the known formats: {content}.{closest}",
         remedy=f"docs/reference/log-formats.md lists the {len(FORMATS)} known formats. Name one with"
-        f" {argument('format', 'NAME')}. For rows of your own: {Next('import', _ROWS, 'takes them in as test cases')}.",
+        f" {argument('format', 'NAME')}. For rows of your own: {Next('import', ROWS, 'takes them in as test cases')}.",
     )
 
 
@@ -124,8 +122,3 @@ def _keys(value: JsonValue) -> set[str]:
 def _share(keys: set[str], name: str) -> float:
     known = set(KEYS[name].split())
     return len(keys & known) / len(known)
-
-
-_ROWS: dict[str, NextValue] = {
-    "file": "FILE", "as_": "test-case", "map": ["inputs.input=COLUMN", "expectedOutputs.output=COLUMN"],
-}  # fmt: skip

@@ -197,6 +197,8 @@ class Erasure:
             done = "" if pending else " AND state <> 'pending'"
             self._update(db, "inbox", "payload", self.tombstone.document, f"sent_at < ?{done}", (until,))
             self._update(db, "inbox", "result", self.tombstone.document, "sent_at < ? AND result IS NOT NULL", (until,))
+            self._erase_reasons(db, "inbox", f"sent_at < ?{done}", (until,))
+            self._erase_reasons(db, "delivery", f"seq IN (SELECT seq FROM outbox WHERE created_at < ?){done}", (until,))
             self._update(db, "outbox", "fields", self.tombstone.document, "created_at < ?", (until,))
             self._update(db, "event", "detail", self.tombstone.document, f"at < ? AND type <> '{FORGOTTEN}'", (until,))
 
@@ -207,7 +209,11 @@ class Erasure:
         self._erase_units(db, "job_id IN (SELECT id FROM job WHERE updated_at < ?)", (until,))
         self._update(db, "probe_verdict", "said", self.tombstone.document, "judged_at < ?", (until,))
         self._update(db, "test_branch_execution", "rest", self.tombstone.execution, "created_at < ?", (until,))
-        self._update(db, "failure_cause", "title", lambda _: self.tombstone.text, "last_at < ?", (until,))
+        self._update(db, "failure_cause", "title", self.tombstone.words, "last_at < ?", (until,))
+        self._update(db, "job", "reason", self.tombstone.words, "updated_at < ? AND reason <> ''", (until,))
+        self._update(db, "audit", "rest", self.tombstone.document, "audited_at < ?", (until,))
+        of_runs = "benchmark_run_id IN (SELECT id FROM benchmark_run WHERE ran_at < ?)"
+        self._update(db, "eval_metric", "rest", self.tombstone.document, of_runs, (until,))
         judged = "(SELECT rest ->> '$.digests.testCase' FROM test_run WHERE ran_at {} ?)"
         old = f"case_digest IN {judged.format('<')} AND case_digest NOT IN {judged.format('>=')}"
         self._update(db, "expected", "outputs", self.tombstone.expected, old, (until, until))
@@ -217,7 +223,7 @@ class Erasure:
             self._erase_agent_runs(db, [ident])
             return
         self._update(db, "minion", "fields", self._minion, "id = ?", (ident,))
-        self._update(db, "minion", "title", lambda _: self.tombstone.text, "id = ?", (ident,))
+        self._update(db, "minion", "title", self.tombstone.words, "id = ?", (ident,))
 
     def _minion(self, stored: str) -> str:
         """A record's fields without its words: names of other records, numbers and kinds stay."""
@@ -254,7 +260,7 @@ class Erasure:
     def _erase_agent_runs(self, db: Db, idents: Sequence[str]) -> None:
         chosen = "id IN (SELECT value FROM json_each(?)) AND type IN ('agent-run', 'proposal-draft')"
         self._update(db, "minion", "fields", self.tombstone.agent_run, chosen, (json.dumps(idents),))
-        self._update(db, "minion", "title", lambda _: self.tombstone.text, chosen, (json.dumps(idents),))
+        self._update(db, "minion", "title", self.tombstone.words, chosen, (json.dumps(idents),))
         self._drop(db, "trace_reading", "trace_id IN (SELECT value FROM json_each(?))", (json.dumps(idents),))
         judged = "SELECT id FROM test_run WHERE agent_run_id IN (SELECT value FROM json_each(?))"
         self._erase_outputs(db, _column(db, judged, json.dumps(idents)))
@@ -264,11 +270,11 @@ class Erasure:
         wanted = (json.dumps([*idents]),)
         chosen = "IN (SELECT value FROM json_each(?))"
         self._update(db, "test_run", "rest", self.tombstone.test_run, f"id {chosen}", wanted)
-        self._update(db, "eval_judgment", "rationale", lambda _: self.tombstone.text, f"test_run_id {chosen}", wanted)
+        self._update(db, "eval_judgment", "rationale", self.tombstone.words, f"test_run_id {chosen}", wanted)
         self._update(db, "eval_failure", "rest", self.tombstone.failure, f"test_run_id {chosen}", wanted)
         self._erase_units(db, f"test_run_id {chosen}", wanted)
         causes = f"SELECT rest ->> '$.causeKey' FROM eval_failure WHERE test_run_id {chosen}"
-        self._update(db, "failure_cause", "title", lambda _: self.tombstone.text, f"cause_key IN ({causes})", wanted)
+        self._update(db, "failure_cause", "title", self.tombstone.words, f"cause_key IN ({causes})", wanted)
 
     def _erase_units(self, db: Db, chosen: str, wanted: tuple[Any, ...]) -> None:
         said = (
@@ -277,14 +283,19 @@ class Erasure:
         )
         self._update(db, "verdict", "said", self.tombstone.verdict, said, wanted)
         self._update(db, "unit", "output", self.tombstone.unit_output, f"output IS NOT NULL AND {chosen}", wanted)
-        self._update(db, "unit", "reason", lambda _: self.tombstone.text, f"reason <> '' AND {chosen}", wanted)
+        self._update(db, "unit", "reason", self.tombstone.words, f"reason <> '' AND {chosen}", wanted)
         of_talks = said.replace("verdict.", "talk.")
         self._update(db, "talk", "said", lambda _: written({}), of_talks, wanted)
         of_labels = said.replace("verdict.", "user_label.")
-        self._update(db, "user_label", "reason", lambda _: self.tombstone.text, of_labels, wanted)
+        self._update(db, "user_label", "reason", self.tombstone.words, of_labels, wanted)
         of_notes = said.replace("verdict.", "output_note.")
-        self._update(db, "output_note", "reason", lambda _: self.tombstone.text, of_notes, wanted)
+        self._update(db, "output_note", "reason", self.tombstone.words, of_notes, wanted)
         db.execute(f"UPDATE unit SET packet = NULL WHERE packet IS NOT NULL AND {chosen}", wanted)
+
+    def _erase_reasons(self, db: Db, table: str, chosen: str, wanted: tuple[Any, ...]) -> None:
+        """Erases why messages or deliveries failed and were dismissed: an error may repeat what it refused."""
+        for column in ("reason", "dismissed"):
+            self._update(db, table, column, self.tombstone.words, f"{column} <> '' AND {chosen}", wanted)
 
     def _erase_messages(self, db: Db, about: Sequence[str]) -> None:
         """Erases the prose of messages, events and audits that name one of those records."""
@@ -293,6 +304,10 @@ class Erasure:
         def names_one(text: object) -> bool:
             return text is not None and not wanted.isdisjoint(leaves(parsed(str(text))))
 
+        db.create_function("names_one", 1, names_one, deterministic=True)
+        of_outbox = "seq IN (SELECT seq FROM outbox WHERE names_one(fields))"
+        self._erase_reasons(db, "inbox", "(names_one(payload) OR names_one(result))", ())
+        self._erase_reasons(db, "delivery", of_outbox, ())
         for table, column in (
             ("event", "detail"),
             ("outbox", "fields"),
@@ -300,7 +315,6 @@ class Erasure:
             ("inbox", "result"),
             ("audit", "rest"),
         ):
-            db.create_function("names_one", 1, names_one, deterministic=True)
             chosen = f"names_one({column})"
             if table == "event":
                 chosen = f"({chosen} OR subject_id IN (SELECT value FROM json_each(?)))"
