@@ -166,7 +166,9 @@ def _adk_case(name: str, said: Said | str, set_id: str, *, expected: bool) -> Js
 
 
 def _adk_metric(name: str, value: bool | float | str) -> Json:
-    status = int(2 - value) if isinstance(value, bool) else 4 if isinstance(value, int | float) or value[:1] == "~" else 3
+    status = (
+        int(2 - value) if isinstance(value, bool) else 4 if isinstance(value, int | float) or value[:1] == "~" else 3
+    )
     return {
         "metric_name": name, "threshold": 0.6, "criterion": {"threshold": 0.6}, "custom_function_path": None,
         "score": None if isinstance(value, str) else float(value), "eval_status": status, "details": {"rubric_scores": None},
