@@ -34,6 +34,7 @@ KEYS: dict[str, str] = {
     "mlflow": "info data trace_id request_id spans assessments",
     "langsmith": "run_type trace_id inputs outputs dataset_id reference_example_id",
     "braintrust": "_xact_id input output expected scores span_attributes root_span_id span_parents experiment_id dataset_id",
+    "azure-evaluation": "rows metrics studio_url inputs.query inputs.response inputs.ground_truth outputs.response",
     "langfuse": "traceId observations scores sessionId projectId dataType expectedOutput datasetName",
     "ragas": "user_input response reference retrieved_contexts reference_contexts multi_responses rubrics",
     "data-set": "input expected_output expectedOutput context retrieval_context tools_called expected_tools scenario",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -228,3 +229,33 @@ def _braintrust_trace(name: str, said: Said | str, *, spans: bool) -> list[Json]
 
 def _traced(error: str) -> str:
     return f'Traceback (most recent call last):\n  File "a.py", line 1\n{error}'
+
+
+def azure_results(cases: Mapping[str, Said]) -> Json:
+    """What azure-ai-evaluation writes: `!` begins the text of a line that failed, `n/a` was skipped; a number is a figure of one's own."""
+    rows = [_azure_row(name, said) for name, said in cases.items()]
+    return {"rows": rows, "metrics": {"same.same": 0.5}, "studio_url": None}
+
+
+def _azure_row(name: str, said: Said) -> Json:
+    row: Json = {
+        "inputs.query": f"{name.partition('#')[0]}?",
+        "inputs.response": "It is Paris",
+        "inputs.ground_truth": "Paris",
+    }
+    for evaluator, value in said.items():
+        row |= {f"outputs.{evaluator}.{field}": one for field, one in _azure_fields(evaluator, value).items()}
+    return row
+
+
+def _azure_fields(name: str, value: bool | float | str) -> Json:
+    if not isinstance(value, bool | str):
+        return {"figure": value}
+    skipped, score = value == "n/a", float(value) if isinstance(value, bool) else None
+    if isinstance(value, str) and not skipped:
+        return dict.fromkeys([name, f"{name}_result", f"{name}_reason", f"{name}_threshold"], math.nan)
+    return {
+        name: score, f"{name}_result": "not_applicable" if skipped else "pass" if value else "fail", f"{name}_reason": "as seen",
+        f"{name}_passed": None if skipped else value, f"{name}_status": "skipped" if skipped else "completed",
+        f"{name}_threshold": 0.5, f"{name}_properties": {"tokens": 1},
+    }  # fmt: skip

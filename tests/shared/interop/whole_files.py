@@ -31,6 +31,7 @@ from tests.shared.interop.plugin_results import grader, run
 from tests.shared.interop.plugin_results import results as plugin_results
 from tests.shared.interop.report_shapes import (
     adk_result,
+    azure_results,
     braintrust_rows,
     harbor_job,
     harbor_trial,
@@ -142,6 +143,7 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "data-set": ("goldens.json", _json([{"input": f"{n}?", "expected_output": "Paris", "context": ["c"]} for n in range(3)])),
     "adk-evalset": ("a.evalset.json", _json({"eval_set_id": "geo", "eval_cases": [*map(_adk_case, range(3))]})),
     "adk-result": ("a.evalset_result.json", _json(adk_result({name: {"same": True, "seconds": 0.5} for name in "abc"}))),
+    "azure-evaluation": ("az.json", _json(azure_results({name: {"same": True, "near": 0.5} for name in "abc"}))),
     "braintrust": ("rows.jsonl", _json(braintrust_rows({name: {"same": True, "near": 0.5} for name in "abc"}, spans=False))),
     "pydantic-evals": ("d.json", _json({"name": "geo", "cases": [{"inputs": f"{n}?", "expected_output": "A"} for n in range(3)]})),
     "strands": ("e.json", _json({"cases": [{"input": f"{n}?", "expected_output": "A"} for n in range(3)], "evaluators": []})),

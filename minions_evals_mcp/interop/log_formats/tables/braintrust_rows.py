@@ -42,8 +42,7 @@ def is_rows(seen: JsonValue) -> bool:
 def read(path: Path) -> Iterator[Item]:
     """A sample for each trace, of its root span; a case for each record of a data set."""
     head, given = first_row(path, LISTS), _Given.of(path)
-    named = next((str(head[name]) for name in ("experiment_id", "dataset_id", "project_id") if head.get(name)), "")
-    yield EvaluationLog(NAME, path.stem, named or path.stem, own_id=False)
+    yield EvaluationLog(NAME, path.stem, _task(head) or path.stem, own_id=False)
     tried: Counter[str] = Counter()
     for where, rows in groups(path, LISTS, _key):
         roots = [row for row in rows if _is_root(row)]
@@ -52,6 +51,12 @@ def read(path: Path) -> Iterator[Item]:
         tried.update({_asked(root) for root in roots})
         for root in roots:
             yield _sample(root, [row for row in rows if row is not root], given, tried[_asked(root)], where)
+
+
+def _task(row: Json) -> str:
+    """What several experiments have in common: the data set that a row comes from, else the project."""
+    named = (obj(row.get("origin")).get("object_id"), *map(row.get, ("dataset_id", "project_id", "experiment_id")))
+    return str(next((name for name in named if name), ""))
 
 
 def _key(row: Json) -> str | None:

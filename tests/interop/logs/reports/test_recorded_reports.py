@@ -25,6 +25,7 @@ from tests.shared.interop.report_shapes import (
     Said,
     adk_invocation,
     adk_result,
+    azure_results,
     braintrust_rows,
     harbor_job,
     harbor_trial,
@@ -335,3 +336,40 @@ def test_records_of_a_braintrust_data_set_are_cases_alone(tmp_path: Path) -> Non
     assert (case.fields.inputs, case.fields.expected_outputs, case.fields.assertions, runs) == (
         {"q": 1}, {"output": "Paris"}, (), [],
     )  # fmt: skip
+
+
+def test_evaluators_of_azure_have_their_recorded_verdict(tmp_path: Path) -> None:
+    """A line that failed has none; an evaluator that was skipped has no say; figures of one's own decide nothing."""
+    plan: dict[str, Said] = {
+        **PLAN, "skip": {"same": True, "brief": "n/a"}, "own": {"same": True, "brief": True, "length": 5.0},
+    }  # fmt: skip
+    cases, runs = kept(written(tmp_path / "az.json", azure_results(plan)), "azure-evaluation")
+    assert {_planned(case): _verdicts(case, run) for case, run in zip(cases, runs, strict=True)} == {
+        **{name: tuple(one if isinstance(one, bool) else None for one in said.values()) for name, said in PLAN.items()},
+        "skip": (True,), "own": (True, True),
+    }  # fmt: skip
+    assert (runs[0].fields.outputs, cases[0].fields.expected_outputs) == (
+        {"output": "It is Paris"},
+        {"output": "Paris"},
+    )
+
+
+def test_rows_of_azure_are_trials_conversations_and_answers_of_a_target(tmp_path: Path) -> None:
+    talk = [
+        {"role": role, "content": text}
+        for role, text in (("user", "Hi"), ("assistant", "Hello"), ("user", "Bye"), ("assistant", "Ciao"))
+    ]
+    rows = [
+        {"inputs.query": "Q", "outputs.response": "A", "outputs.own.ok": True},
+        {"inputs.query": "Q", "outputs.response": "B", "outputs.own.ok": False},
+        {"inputs.conversation": {"messages": talk}, "outputs.fluency.gpt_fluency": 4.0},
+        {"inputs.query": "T", "inputs.response": "x", "outputs.f1_score.f1_score": 0.2, "outputs.f1_score.f1_result": "fail"},
+        {"inputs.query": "old", "inputs.response": "x", "outputs.tool.tool": "not applicable", "outputs.tool.tool_result": "pass"},
+    ]  # fmt: skip
+    cases, runs = kept(written(tmp_path / "az.json", {"rows": rows, "metrics": {}}), "azure-evaluation")
+    assert [_verdicts(case, run) for case, run in zip(cases, runs, strict=True)] == [
+        (True,), (False,), (None,), (False,), (None,),
+    ]  # fmt: skip
+    assert [run.fields.outputs["output"] for run in runs] == ["A", "B", "Ciao", "x", "x"]
+    assert [extra(run)["log"]["epoch"] for run in runs[:2]] == [1, 2]
+    assert cases[2].fields.inputs == {"messages": [talk[0], talk[2]]}
