@@ -21,7 +21,7 @@ from minions_evals_mcp.domain.incoming.near_keys import KeysRead, keys_read, pla
 from minions_evals_mcp.domain.incoming.omitted import refused_as_omitted
 from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.step_fields import with_extra
-from minions_evals_mcp.domain.values import ID_PATTERN, Id, Text, Timestamp, Value, iso, unknown_key
+from minions_evals_mcp.domain.values import ID_PATTERN, Id, Text, Timestamp, Value, iso, known_names, unknown_key
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.frozen_types import frozen_type
 
@@ -158,8 +158,10 @@ def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[F
     held, around = _parted(wire)
     envelope = _plain_envelope(around) or _envelope(around, name)
     if envelope.type not in TYPES:
-        known = ", ".join(sorted(TYPES))
-        raise InvalidRecordError(f"unknown type {envelope.type!r}; known are {known}", field="type", record=name)
+        known = known_names(envelope.type, sorted(TYPES), "docs/reference/records.md", are="known are")
+        raise InvalidRecordError(
+            f"unknown type {envelope.type!r}; {known.removesuffix('.')}", field="type", record=name
+        )
     held = _read(envelope.type, held, name).fields
     if envelope.type == neighbours.AgentRun.slug:
         held = with_extra(held, neighbours.KNOWN_OF_A_RUN)

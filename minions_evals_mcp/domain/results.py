@@ -17,6 +17,8 @@ Outcome = Literal[
 ]
 UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "user-error", "not-judgeable")
 """Outcomes of outputs that were to be judged and could not be: the instrument's, never the agent's."""
+NO_OUTPUT = "no recorded agent-run"
+"""How the reason of a skipped output begins of which there is none to judge: a target can make it."""
 JUDGED: tuple[Outcome, ...] = ("scored", "timed-out")
 """Outcomes that have a verdict; every other is none, and no pass."""
 DecidedBy = Literal["rubric_threshold", "assertions", "max_score", "similarity_0_8"]
@@ -315,6 +317,11 @@ class PromptComparison(Fields):
     decided_score_a: Annotated[Unit | None, Field(exclude_if=lambda score: score is None)] = None
     decided_score_b: Annotated[Unit | None, Field(exclude_if=lambda score: score is None)] = None
     decided_delta: Annotated[float | None, Field(exclude_if=lambda delta: delta is None)] = None
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether it was tested after every case, and is decided by these looks."""
+        return self.notes.startswith("sequential")
 
     @property
     def decided_scores(self) -> tuple[float, float]:

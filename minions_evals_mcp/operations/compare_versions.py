@@ -110,6 +110,14 @@ async def newest_runs(engine: Engine, benchmark_id: str) -> list[tuple[str, str]
     )
 
 
+async def two_newest(engine: Engine, benchmark_id: str) -> list[str]:
+    """The two newest runs of the benchmark, whatever they are of, the earlier first; fewer where there are not two, none if sealed."""
+    from minions_evals_mcp.store.runs import newest_two  # noqa: PLC0415  as above
+    from minions_evals_mcp.store.seals import is_sealed  # noqa: PLC0415  as above
+
+    return await engine.store.read(lambda db: [] if is_sealed(db, benchmark_id) else newest_two(db, benchmark_id))
+
+
 async def start(engine: Engine, request: Request, *, default_target: str | None = None) -> Started:
     """The comparison's job, recorded and ready to run."""
     from minions_evals_mcp.engine.compare.compare_prompt_versions import start_comparison  # noqa: PLC0415  as above

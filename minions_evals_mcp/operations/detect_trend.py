@@ -56,6 +56,13 @@ async def changes(engine: Engine, request: Request) -> WhatChanged:
     return await what_changed(engine, request.benchmark_id, since=moment)
 
 
+async def newest_target(engine: Engine, benchmark_id: str) -> str | None:
+    """The target that the benchmark's newest run had make its outputs; None where they are recorded."""
+    from minions_evals_mcp.store.queries import run_origins  # noqa: PLC0415  as above
+
+    return await engine.store.read(lambda db: run_origins.newest_target(db, benchmark_id))
+
+
 async def stored(engine: Engine, benchmark_id: str) -> Record[EvalTrend]:
     """The trend's record, written with the benchmark's last run; raises `NotFoundError`."""
     from minions_evals_mcp.domain.results import EvalTrend  # noqa: PLC0415  as above

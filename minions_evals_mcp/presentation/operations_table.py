@@ -104,7 +104,7 @@ OPERATIONS: Mapping[str, AdvisedOperation] = {
     ),
     "import": AdvisedOperation(
         "import", ("file",),
-        At("save_records", {"file": "", "as_": "", "map": ""}, fixed={"records": [{"type": "{as_}", "fields": {}}]}),
+        At("save_records", {"file": "", "as_": "", "map": "", "into": ""}, fixed={"records": [{"type": "{as_}", "fields": {}}]}),
     ),
     "import-as-person": AdvisedOperation("import", ("file",), person=True),
     "import-version": AdvisedOperation(

@@ -27,21 +27,32 @@ from minions_evals_mcp.report.ab_words import (
 )
 from minions_evals_mcp.report.columns import TableColumn, show_columns
 from minions_evals_mcp.report.named_store import in_store
+from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console
 
 NAME, MODEL, OUTPUT = 32, 28, 60
+FEWEST = 6
+"""With two branches, so many iterations can show that one leads."""
 
 
-def show_ab_test(result: AbTestResult) -> None:
-    """The A/B test on stdout."""
+def show_ab_test(result: AbTestResult, *, store: Path | None = None) -> None:
+    """The A/B test on stdout: who wins, the next command, the figures."""
     out = console()
     out.print(_headline(result), soft_wrap=True)
+    out.print(Text(_next(result, store)), soft_wrap=True)
     if line := how_sure(result):
         out.print(Text(f"  {line}"), soft_wrap=True)
     show_columns(out, _columns(result))
     for line in _closing(result):
         out.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def _next(result: AbTestResult, store: Path | None) -> str:
+    """The page, which shows the outputs, where the test is decided or nothing came; else the same test, longer."""
+    if result.winner is None or result.evidence == "supported" or result.state != "completed":
+        return next_line("view", store)
+    return f"Next: the same command with --iterations {max(FEWEST, 2 * result.iterations)}"
 
 
 def _headline(result: AbTestResult) -> Text:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from minions_evals_mcp.domain.audits import Audit, CaseAudit, LetThrough
 from minions_evals_mcp.domain.definitions import Json
@@ -55,9 +57,23 @@ def _by_others(audit: Audit) -> str:
     return f" Of these, {cases} also have checks that are not rules. Only their rules were tried."
 
 
-def audit_lines(audit: Audit, *, limit: int) -> Iterator[str]:
-    """The audit for a terminal; at most `limit` cases."""
+def next_command(audit: Audit, file: Path | None, target: str | None) -> str:
+    """The command that follows: what closes the holes where there are any, else a run with those checks."""
+    fixed = "SUITE.yaml" if file is None else shlex.quote(str(file))
+    if audit.cheated_count or audit.by_kind or audit.findings:
+        return f"audit {fixed} --fix audit.diff"
+    if file is not None:
+        return f"{'eval' if audit.kind == 'config' else 'import'} {fixed}"
+    return f"run-benchmark {audit.subject}{'' if target is None else f' --target {shlex.quote(target)}'}"
+
+
+def audit_lines(
+    audit: Audit, *, limit: int, names: Mapping[str, str] | None = None, following: str = ""
+) -> Iterator[str]:
+    """The audit for a terminal, with the line `following` behind its figures; at most `limit` cases, by their names."""
     yield verdict_line(audit)
+    if following:
+        yield following
     if audit.by_kind:
         yield "Wrong answers that pass: " + ", ".join(
             f"{WORDS.get(kind, kind)} ({_cases(count)})" for kind, count in _most(audit.by_kind)
@@ -77,7 +93,7 @@ def audit_lines(audit: Audit, *, limit: int) -> Iterator[str]:
         yield f"{printable(audit.with_judge, 120)} judged the cheats in the cases it judges. Mutants were tried by rules only."
     groups = alike(audit.cases)
     for group in groups[:limit]:
-        yield from case_lines(*group)
+        yield from case_lines(*group, names=names or {})
     hidden = sum(len(group) for group in groups[limit:])
     if hidden:
         yield f"… and {hidden} more cases; --limit and --json show them."
@@ -101,12 +117,12 @@ def alike(cases: Sequence[CaseAudit]) -> list[list[CaseAudit]]:
     return list(groups.values())
 
 
-def case_lines(case: CaseAudit, *others: CaseAudit) -> Iterator[str]:
+def case_lines(case: CaseAudit, *others: CaseAudit, names: Mapping[str, str]) -> Iterator[str]:
     """One case and those like it: what passes and should not, what is wrong with the checks, and what would close the holes."""
     kinds = [*(WORDS.get(kind, kind) for kind in (*case.cheats_passed, *case.mutants_survived))]
     passes = f"passes {', '.join(kinds)}" if kinds else "every wrong answer fails"
-    names = first_named([printable(one.test_case_id, 128) for one in (case, *others)], NAMED)
-    yield f"  {names}: {passes}"
+    idents = [one.test_case_id for one in (case, *others)]
+    yield f"  {first_named([printable(names.get(ident, ident), 128) for ident in idents], NAMED)}: {passes}"
     for finding in case.findings:
         more = f" ({case.duplicate_of})" if finding == "duplicate" and case.duplicate_of else ""
         yield f"      {FINDINGS.get(finding, finding)}{more}"

@@ -13,6 +13,7 @@ from rich.console import Group
 from rich.text import Text
 
 from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
+from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
@@ -27,6 +28,8 @@ FUNCTION = re.compile(r"failed function: (.*?)(?=; (?:passed|failed) [\w-]+|$)")
 LIKELY = "likely cause: "
 QUOTED = re.compile(r" \([^()]*\)")
 REASON_LINES = 3
+ALIKE = 3
+"""So many cases without a verdict are named for each reason."""
 SHOWN_CAUSES = 5
 """So many causes stand above the failed cases."""
 
@@ -114,9 +117,12 @@ def _compared(text: str, room: int) -> str:
 
 def unscored_list(summary: RunSummary, width: int) -> Group:
     """Returns what has no verdict, and why: never counted as failed."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for case in summary.unscored:
+        trial = f" (trial {case.trial})" if case.trial > 1 else ""
+        alike.setdefault((case.outcome, case.reason), []).append(f"{printable(case.title or case.test_case_id)}{trial}")
     lines = [Text("not scored", style="bold")]
-    for unscored_case in summary.unscored:
-        trial = f" (trial {unscored_case.trial})" if unscored_case.trial > 1 else ""
-        lines.append(whole(f" {unscored_case.test_case_id}{trial}  {unscored_case.outcome}"))
-        lines.append(Text(f"   {shortened(unscored_case.reason, 2 * min(width, WIDEST))}", style="dim"))
+    for (outcome, reason), cases in alike.items():
+        lines.append(whole(f" {first_named(cases, ALIKE)}  {outcome}"))
+        lines.append(Text(f"   {shortened(reason, 2 * min(width, WIDEST))}", style="dim"))
     return Group(*lines)

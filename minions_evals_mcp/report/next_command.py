@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from minions_evals_mcp.domain.results import NO_OUTPUT
 from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
@@ -26,6 +27,8 @@ def next_command(summary: RunSummary) -> str:
     before = None if summary.regression is None else summary.regression.get("previousRunId")
     if isinstance(before, str):
         return f"diff {short_id(before)} {short_id(summary.run_id)}"
+    if any(line.reason.startswith(NO_OUTPUT) for line in summary.unscored):
+        return f"run-benchmark {summary.subject_id} --rerun-failed {short_id(summary.run_id)} --target TARGET"
     if summary.failures or summary.unscored:
         return f"report {short_id(summary.run_id)} -o report.html"
     if summary.audit is not None and summary.audit.state != "audited":

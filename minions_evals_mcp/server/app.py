@@ -35,8 +35,7 @@ from minions_evals_mcp.server.resources.prompts import register_prompts
 from minions_evals_mcp.server.resources.resources import register_resources
 from minions_evals_mcp.server.resources.skill_files import SkillFiles, register_skill_files
 from minions_evals_mcp.server.resources.subscriptions import Subscriptions
-from minions_evals_mcp.server.session.callers import speaker_of
-from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.session.calls import Call, speaker_of
 from minions_evals_mcp.server.session.opened import ServerSession
 from minions_evals_mcp.server.tasks.extension import Tasks
 from minions_evals_mcp.server.tasks.run_tasks import STARTING, RunBoard
@@ -105,7 +104,7 @@ def _tool(session: ServerSession, name: str, schemas: Schemas, start: ToolCondit
     tool = strict_tool(
         name=name,
         description=entry.description,
-        arguments=lambda: entry.arguments,
+        arguments=cache(lambda: entry.arguments),
         schemas=schemas,
         annotations=entry.annotations(start),
         work=partial(_carry_out, session, name),

@@ -21,7 +21,7 @@ from minions_evals_mcp.network_address import NetworkAddress, bound, read_addres
 from minions_evals_mcp.server.card import register_card
 from minions_evals_mcp.server.edge.guard import EvalsServer
 from minions_evals_mcp.server.edge.logs import log
-from minions_evals_mcp.server.session.callers import PERSON_STATE
+from minions_evals_mcp.server.session.calls import PERSON_STATE
 from minions_evals_mcp.server.session.opened import ServerSession
 
 if TYPE_CHECKING:

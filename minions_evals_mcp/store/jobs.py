@@ -183,7 +183,7 @@ def output_of(db: Db, key: UnitKey) -> Observed:
 
 
 class OutputOrigins(NamedTuple):
-    """Number of a run's judged outputs by where they came from."""
+    """Number of a run's outputs by where they came from, those that still wait for a verdict or could have none among them."""
 
     recorded: int
     cached: int
@@ -192,13 +192,14 @@ class OutputOrigins(NamedTuple):
 
 
 def count_origins(db: Db, job_id: str) -> OutputOrigins:
-    """Origins of the job's outputs that were judged."""
-    recorded, cached, judged = db.execute(
+    """Origins of the job's outputs. A recorded one is counted once it is judged: until then its unit keeps no copy."""
+    recorded, cached, outputs = db.execute(
         "SELECT count(r.agent_run_id), count(json_extract(u.output, '$.reusedFrom')), count(*)"
-        " FROM unit u JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id = ?",
+        " FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id = ? AND (r.id IS NOT NULL"
+        " OR u.output IS NOT NULL AND u.outcome IN ('awaiting-judgments', 'judge-error', 'not-judgeable', 'user-error'))",
         (job_id,),
     ).fetchone()
-    return OutputOrigins(recorded, cached, judged - recorded - cached)
+    return OutputOrigins(recorded, cached, outputs - recorded - cached)
 
 
 @frozen_type

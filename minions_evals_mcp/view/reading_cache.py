@@ -1,4 +1,7 @@
-"""The pages' readings: sorting, filtering and polling read no run anew."""
+"""The pages' readings: sorting, filtering and polling read no run anew.
+
+Whoever signed in has answers of their own: many are whole pages, with the person's name and what their role may do.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from starlette.requests import Request
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.events import last_event
+from minions_evals_mcp.view.entrance.visitors import visitor
 from minions_evals_mcp.view.parameters import engine_of
 
 T = TypeVar("T")
@@ -48,11 +52,11 @@ async def cached_while_true(request: Request, what: str, make: Callable[[Engine]
     """As `cached`, for what only a new fact can change: a commit that says nothing new leaves it as it is."""
     engine, answers = engine_of(request), request.app.state.kept_facts
     assert isinstance(answers, ReadingCache)
-    return await answers.answer(engine, (what, *about), lambda: make(engine))
+    return await answers.answer(engine, (what, visitor(), *about), lambda: make(engine))
 
 
 async def cached(request: Request, what: str, make: Callable[[Engine], Awaitable[T]], *about: Hashable) -> T:
     """Returns what `make` reads or writes for a page, under its name and what it is about, made once while nothing is written."""
     engine, answers = engine_of(request), request.app.state.kept
     assert isinstance(answers, ReadingCache)
-    return await answers.answer(engine, (what, *about), lambda: make(engine))
+    return await answers.answer(engine, (what, visitor(), *about), lambda: make(engine))

@@ -12,7 +12,8 @@ from tests.node_clients import MODULES
 from tests.shared.browser.driver import Tab
 
 AXE = MODULES / "axe-core" / "axe.min.js"
-OPTIONS = {"resultTypes": ["violations"], "preload": False}
+OPTIONS = {"resultTypes": ["violations"], "preload": False, "rules": {"target-size": {"enabled": True}}}
+"""axe leaves the size of targets (WCAG 2.2, 2.5.8) out unless it is asked for."""
 ALIKE = "table.case-map tbody tr:nth-child(n + 7)"
 """The further rows of a map of some thousand cells are made as the first are, and take axe a minute."""
 ASK = """

@@ -31,7 +31,7 @@ PARTS = {
 """The addresses that are no page of their own."""
 DARK_RULES = ("color-contrast", "link-in-text-block")
 """What a theme can break; all else stands in the markup, which has one form."""
-WIDTH_RULES = (*DARK_RULES, "scrollable-region-focusable")
+WIDTH_RULES = (*DARK_RULES, "scrollable-region-focusable", "target-size")
 """What a width between the widest and the narrowest can break: its markup is that of one of them."""
 LINES = "new Set([...document.querySelectorAll('nav.main a')].map((one) => one.offsetTop)).size"
 EQUAL = """(() => { let equal = 0;

@@ -48,9 +48,19 @@ def named_in(ended: Ended) -> Iterator[str]:
             yield line
 
 
+AGENT = """
+def answer(question):
+    return {known}
+"""
+WITH_AN_AGENT = """
+run-benchmark t | run-benchmark t --target python:old_agent:answer | trend t | run-benchmark t --target python:new_agent:answer
+compare t | trend t | calibrate t | run-test-case t1 | audit t | run-benchmark t | classify latest | plan t
+run-benchmark t --target python:old_agent.py:answer
+"""
+"""A first hour with cases of which no output is recorded: the target of the runs makes them."""
+
+
 def test_every_command_that_an_output_names_is_taken(at: Terminal) -> None:
-    waiting = [line.strip() for row in STARTS.strip().split("\n") for line in row.split("|")]
-    starts, named, refused = len(waiting), set[str](), list[str]()
     judged = json.loads(json.dumps(judged_suite()).replace('"b"', '"bb"').replace('"c"', '"cc"').replace('"a"', '"aa"'))
     at.file("s.json", two_versions([0], range(1, 10), description="Colours."))
     at.file("j.json", judged)
@@ -64,17 +74,43 @@ def test_every_command_that_an_output_names_is_taken(at: Terminal) -> None:
     )
     for file in ("s.json", "j.json", "p.json"):
         assert at.run("import", file).code == 0
+    named, refused = typed_in_turn(at, STARTS)
+    assert not refused, "\n".join(refused)
+    assert len(named) >= FEWEST, sorted(named)
+    assert named <= {*COMMANDS, "prompt", "people", "data", "db", "world", "suite"}
+
+
+def test_every_command_named_to_somebody_whose_agent_makes_the_outputs_is_taken(at: Terminal) -> None:
+    cases = [
+        record(f"t{n}", "test-case", name=f"Question {n}", inputs={"question": f"q{n}"}, expectedOutputs={"output": f"a{n}"})
+        for n in range(6)
+    ]  # fmt: skip
+    at.file(
+        "t.json", {"records": [*cases, record("t", "benchmark", name="T", testCaseIds=[f"t{n}" for n in range(6)])]}
+    )
+    for name, known in (
+        ("old_agent", "question.replace('q', 'a')"),
+        ("new_agent", "'a' + str(min(3, int(question[1:])))"),
+    ):
+        (at.folder / f"{name}.py").write_text(AGENT.format(known=known), "utf-8")
+    assert at.run("import", "t.json").code == 0
+    named, refused = typed_in_turn(at, WITH_AN_AGENT)
+    assert not refused, "\n".join(refused)
+    assert {"run-benchmark", "diff", "audit"} <= named
+
+
+def typed_in_turn(at: Terminal, begun: str) -> tuple[set[str], list[str]]:
+    """The commands that those and the ones that they name have named, and which of those were refused."""
+    waiting = [line.strip() for row in begun.strip().split("\n") for line in row.split("|")]
+    starts, named, refused = len(waiting), set[str](), list[str]()
     for place in range(starts + MOST):
         if place >= len(waiting):
             break
-        words = shlex.split(waiting[place])
-        ended = at.run(*words)
+        ended = at.run(*shlex.split(waiting[place]))
         if place >= starts and ended.code == BAD_INPUT and not any(word in ended.err for word in WORLD):
             refused.append(f"{waiting[place]}: {ended.err.strip()}")
         for line in named_in(ended):
             named.add(line.split(" ")[0])
-            if line not in waiting:
+            if line not in waiting[starts:]:
                 waiting.append(line)
-    assert not refused, "\n".join(refused)
-    assert len(named) >= FEWEST, sorted(named)
-    assert named <= {*COMMANDS, "prompt", "people", "data", "db", "world", "suite"}
+    return named, refused

@@ -131,11 +131,11 @@ def test_what_is_no_mapping_is_no_record(wire: JsonValue) -> None:
         record_from_wire(wire, new_id="n", now=NOW)
 
 
-def test_an_unknown_type_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_type_is_refused_with_the_nearest_known_ones() -> None:
     with pytest.raises(
-        InvalidRecordError, match="essay t1: type: unknown type 'essay'; known are agent-message, "
+        InvalidRecordError, match="criterion t1: type: unknown type 'criterion'; nearest: rubric-criterion, "
     ) as refused:
-        record_from_wire({"id": "t1", "type": "essay", "fields": {}}, new_id="n", now=NOW)
+        record_from_wire({"id": "t1", "type": "criterion", "fields": {}}, new_id="n", now=NOW)
     assert refused.value.field == "type"
 
 

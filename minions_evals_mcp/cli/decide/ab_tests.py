@@ -84,4 +84,4 @@ def _show(result: Answer, common: Common) -> None:
         return
     from minions_evals_mcp.report.ab_tests import show_ab_test  # noqa: PLC0415  rich is imported where a person looks
 
-    show_ab_test(result)
+    show_ab_test(result, store=common.db)

@@ -23,8 +23,12 @@ from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.interop.audit.fixes import diff_of
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.operations import audit as operation
+from minions_evals_mcp.operations.detect_trend import newest_target
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
-from minions_evals_mcp.report.audits import audit_lines, by_hand_lines, case_json, nothing_suggested
+from minions_evals_mcp.report.audits import audit_lines, by_hand_lines, case_json, next_command, nothing_suggested
+from minions_evals_mcp.report.next_command import next_line
+from minions_evals_mcp.store.queries.report_units import titles
 
 ABOVE = 1
 SHOWN = 20
@@ -84,6 +88,7 @@ async def audit(
             audited = subject if file is not None else await whole_id(engine, subject, "benchmark")
             request = given.request(operation.Request, subject=audited)
             record = await operation.run(engine, request, file=file, each=each)
+            target, names = (None, dict[str, str]()) if file is not None else await _about(engine, record.fields)
         if request.dry_run:
             return reply(common, {"dryRun": record.title}, [record.title])
         if fix is not None:
@@ -94,11 +99,20 @@ async def audit(
         if common.json:
             _say(record, cases)
         else:
-            tell("\n".join(audit_lines(record.fields, limit=limit)) + "\n")
+            command = next_command(record.fields, file, target)
+            following = next_line(command, common.db) if fix is None else ""  # with it the note has said what follows
+            tell("\n".join(audit_lines(record.fields, limit=limit, names=names, following=following)) + "\n")
     if record.fields.judge_error_count:
         return InstrumentError.exit_code
     rate = record.fields.cheat_pass_rate or 0.0
     return ABOVE if max_cheat_rate is not None and rate > max_cheat_rate + 1e-9 else 0
+
+
+async def _about(engine: Engine, audited: Audit) -> tuple[str | None, dict[str, str]]:
+    """The target of the benchmark's newest run, and what its cases are called."""
+    idents = [case.test_case_id for case in audited.cases]
+    names = await engine.store.read(lambda db: titles(db, idents))
+    return await newest_target(engine, audited.subject), names
 
 
 def _took(cases: IO[str] | None, fixable: list[CaseAudit], case_audit: CaseAudit) -> None:

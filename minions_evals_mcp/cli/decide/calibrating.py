@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.operations.operator import calibrate as operation
+from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable
 
 NAMED = 10
@@ -37,16 +41,24 @@ async def calibrate(
     async with session(common, judge_model=judge_model) as engine:
         with progress_line(common, engine) as progress:
             calibration = await operation.run(engine, await with_whole_ids(engine, request), progress=progress)
-    return reply(common, calibration, _lines(calibration))
+    return reply(common, calibration, _lines(calibration, _next(request), common.db))
 
 
-def _lines(calibration: operation.NoiseFloor) -> list[str]:
+def _next(request: operation.Request) -> str:
+    """The run that the noise floor is for, as the calibration ran."""
+    options = (("--prompt-version", request.prompt_version_ref), ("--target", request.target))
+    given = [f"{name} {shlex.quote(value)}" for name, value in options if value]
+    return " ".join(["run-benchmark", request.benchmark_id, *given, "--fail-on-regression"])
+
+
+def _lines(calibration: operation.NoiseFloor, following: str, store: Path | None) -> list[str]:
     labels = ", ".join(f"{number} {label}" for label, number in calibration.labels.items())
     flaky = ", ".join(
         f"{printable(case.test_case_id)} ({case.passed} of {case.runs})" for case in calibration.flaky[:NAMED]
     )
     lines = [
         f"{calibration.benchmark_id}: two runs of one version differ by less than {calibration.noise_floor:.3f} in 95 %",
+        next_line(following, store),
         f"  variance of a case's score: {calibration.judge:.4f} by the judge, {calibration.agent:.4f} by the agent,"
         f" {calibration.cases:.4f} between cases",
         f"  cases: {labels}",

@@ -28,6 +28,7 @@ from minions_evals_mcp.engine.answers.gates import comparison_gate, skipped_word
 from minions_evals_mcp.engine.answers.names import in_sentence
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.operations import approve_prompt_version as approving
 from minions_evals_mcp.operations import compare_versions as operation
 from minions_evals_mcp.operations import get_run
@@ -166,13 +167,8 @@ async def _run_both(
     """The comparison's id once both versions are run, or its verdict on sealed cases; None while outputs wait to be judged."""
     before, after = given.values["version_a"], given.values["version_b"]
     if before is None or after is None:
-        known = await engine.store.read(lambda db: ids_beginning(db, "prompt-version", "", limit=2))
-        example = f"--from {known[1]} --to {known[0]}" if len(known) > 1 else "--from VERSION --to VERSION"
         missing = "--to is" if before else "--from is" if after else "--from and --to are"
-        raise BadInputError(
-            f"{missing} missing.",
-            remedy=f"Name both prompt versions (minions-evals compare {benchmark_id} {example}), or two runs: compare RUN RUN.",
-        )
+        raise BadInputError(f"{missing} missing.", remedy=await _what_to_name(engine, benchmark_id))
     if options.prompt_version is not None:
         raise BadInputError("--from and --to name the prompt versions.", remedy="Leave --prompt-version out.")
     settings = options.values()
@@ -181,6 +177,21 @@ async def _run_both(
     with progress_line(common, engine, takes_key=True) as progress:
         comparison = await operation.run(engine, request, progress=progress)
     return comparison.id if isinstance(comparison, Record) else comparison
+
+
+async def _what_to_name(engine: Engine, benchmark_id: str) -> str:
+    """How to compare: by versions where the store has two, else the newest two runs, whatever they are of."""
+    known = await engine.store.read(lambda db: ids_beginning(db, "prompt-version", "", limit=2))
+    if len(known) > 1:
+        return (
+            f"Name both prompt versions (minions-evals compare {benchmark_id} --from {known[1]} --to {known[0]}),"
+            " or two runs: compare RUN RUN."
+        )
+    pair = await operation.two_newest(engine, await whole_id(engine, benchmark_id, "benchmark"))
+    if len(pair) < 2:
+        return f"Name both prompt versions: minions-evals compare {benchmark_id} --from VERSION --to VERSION."
+    runs = {"run_a": short_id(pair[0]), "run_b": short_id(pair[1])}
+    return f"No prompt versions are recorded. {Next('diff', runs, 'compares the two newest runs case by case')}."
 
 
 def _say_sealed(sealed: SealedVerdict, common: Common, *, gated: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,8 @@ async def trend(id: str, /, *, given: GivenOptions, common: Common = DEFAULTS) -
     async with session(common) as engine:
         request = given.request(operation.Request, benchmark_id=await whole_id(engine, id, "benchmark"))
         summary = (await operation.run(engine, request)).trend
-    return reply(common, summary, _lines(summary, common.db))
+        target = await operation.newest_target(engine, summary.benchmark_id)
+    return reply(common, summary, _lines(summary, common.db, target))
 
 
 async def what_changed(
@@ -85,10 +87,10 @@ def _change_lines(seen: WhatChanged) -> list[str]:
     ]
 
 
-def _lines(shown: TrendSummary, store: Path | None) -> list[str]:
+def _lines(shown: TrendSummary, store: Path | None, target: str | None) -> list[str]:
     lines = [
         f"{shown.benchmark_id}: {trend_heading(shown)}  {_line(shown.points)}",
-        next_line(_next(shown), store),
+        next_line(_next(shown, target), store),
         *([f"  compared with the run before, {compared_words(shown.change)}"] if shown.change else []),
         f"  {printable(shown.reason, 200)}",
     ]
@@ -107,12 +109,15 @@ def _lines(shown: TrendSummary, store: Path | None) -> list[str]:
     return [*lines, *(_row(point) for point in shown.points)]
 
 
-def _next(shown: TrendSummary) -> str:
+def _next(shown: TrendSummary, target: str | None) -> str:
     """The command that follows: what changed in the newest run where it fell, a run where there are too few, else the page."""
     newest = [short_id(point.run_id) for point in shown.points[-2:]]
     if len(newest) > 1 and (shown.points[-1].is_regression or shown.direction == "degrading"):
         return f"diff {' '.join(newest)}"
-    return "view" if shown.series_length >= SMALLEST_WINDOW else f"run-benchmark {shown.benchmark_id}"
+    if shown.series_length >= SMALLEST_WINDOW:
+        return "view"
+    made = "" if target is None else f" --target {shlex.quote(target)}"
+    return f"run-benchmark {shown.benchmark_id}{made}"
 
 
 def _line(points: list[TrendPoint]) -> str:

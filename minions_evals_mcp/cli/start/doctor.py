@@ -13,7 +13,7 @@ from minions_evals_mcp.cli.start.machine import MachineFinding, machine
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.default_store import user_store
 from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, ModelProvider, ProviderAccess
-from minions_evals_mcp.engine.default_judge import default_judge
+from minions_evals_mcp.engine.default_judge import default_judge, how_to_have_a_judge
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import Models, is_installed, parse_model
@@ -176,14 +176,6 @@ def _cloud(row: ModelProvider, at: str) -> MachineFinding:
     return MachineFinding(row.name, ok=True, said=f"no key, the credentials of {extra} in {where}{at}")
 
 
-def _how_to_name(settings: Settings) -> str:
-    """Returns what makes a model the judge, where none is taken by default."""
-    openai = settings.providers.get("openai", NO_ACCESS)
-    if openai.api_key is not None and openai.base_url is not None:
-        return "There is no default model for a custom OPENAI_BASE_URL: set MINIONS_EVALS_JUDGE_MODEL=openai:MODEL, or --judge-model."
-    return "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or MINIONS_EVALS_JUDGE_MODEL=provider:model."
-
-
 async def _judge(common: Common, settings: Settings, ping: bool) -> list[MachineFinding]:
     providers = engine_config(common, settings).providers
     default = None if settings.judge_model else default_judge(providers)
@@ -191,8 +183,8 @@ async def _judge(common: Common, settings: Settings, ping: bool) -> list[Machine
     if name is None:
         return [
             MachineFinding(
-                "judge", ok=None, said="no model: rules judge what they can, other checks wait for you",
-                remedy=_how_to_name(settings),
+                "judge", ok=None, said="no judge model. Rules check what they can, and other checks wait for a person",
+                remedy=f"{how_to_have_a_judge(providers)} (MINIONS_EVALS_JUDGE_MODEL).",
             )
         ]  # fmt: skip
     try:

@@ -39,6 +39,7 @@ from minions_evals_mcp.store import jobs, leases, records, runs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobKind, JobState
 from minions_evals_mcp.store.queries.judging.judgment_origins import JudgmentOrigins, judgment_origins
+from minions_evals_mcp.store.queries.report_units import titles
 from minions_evals_mcp.store.queries.trend_points import pass_rates
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class UnscoredLine(Value):
     """A unit without a verdict, and why."""
 
     test_case_id: str
+    title: str = ""
     trial: int
     outcome: Outcome
     reason: str
@@ -178,6 +180,8 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
     waiting_rows = jobs.units_with(db, job.id, ("awaiting-judgments",), limit=limit) if waiting else []
     packets = _packets(db, job, [row for row in waiting_rows if talks.player_asked(row.reason) is None])
     user_packets = [*_user_packets(db, waiting_rows)]
+    missing = jobs.units_with(db, job.id, (*UNSCORED, "skipped"), limit=limit)
+    named = titles(db, [row.case_id for row in missing])
     judge = None if run is None else _judge(db, run)
     origins = JudgmentOrigins() if judge is None else judgment_origins(db, job.id, begun=to_millis(job.created_at))
     return RunSummary(
@@ -202,9 +206,13 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         failure_types=runs.failure_types(db, job.id),
         unscored=[
             UnscoredLine(
-                test_case_id=row.case_id, trial=row.key.trial, outcome=row.outcome or "skipped", reason=row.reason
+                test_case_id=row.case_id,
+                title=named.get(row.case_id, row.case_id),
+                trial=row.key.trial,
+                outcome=row.outcome or "skipped",
+                reason=row.reason,
             )
-            for row in jobs.units_with(db, job.id, (*UNSCORED, "skipped"), limit=limit)
+            for row in missing
         ],
         regression=_regression(db, run),
         fall=_fall(run),

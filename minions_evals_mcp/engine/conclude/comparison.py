@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
-from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.domain.values import first_named, short_id
 from minions_evals_mcp.engine.conclude.attempts import Attempt, attempt_of
 from minions_evals_mcp.engine.conclude.decision import MARGIN, Decision, decided
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence_at
@@ -38,7 +38,6 @@ from minions_evals_mcp.store.seals import is_open_part, is_sealed
 
 RECOMMENDATION = {"improved": "ship", "regressed": "hold", "equivalent": "either", "inconclusive": "run more"}
 NAMED = 10
-DIFF = f"{Next('diff', reason='shows case by case what changed between two runs, of any kind')}."
 
 
 @frozen_type
@@ -277,6 +276,12 @@ def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at:
     tell_asker(db, job.id, at=at)
 
 
+def _diff(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> str:
+    """What compares two runs of any kind."""
+    runs = {"run_a": short_id(run_a.id), "run_b": short_id(run_b.id)}
+    return f"{Next('diff', runs, 'compares the two runs case by case')}."
+
+
 def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple[str, str]:
     """The versions that two runs of one benchmark are of."""
     a, b = run_a.fields, run_b.fields
@@ -289,14 +294,14 @@ def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple
         if version is None:
             raise BadInputError(
                 f"the run {run.id} has no prompt version.",
-                remedy=f"Run the benchmark with {argument('prompt_version_ref', 'VERSION')}. {DIFF}",
+                remedy=f"{_diff(run_a, run_b)} To compare versions, run the benchmark with {argument('prompt_version_ref', 'VERSION')}.",
             )
     assert a.prompt_version_ref is not None
     assert b.prompt_version_ref is not None
     if a.prompt_version_ref == b.prompt_version_ref:
         raise BadInputError(
             f"{run_a.id} and {run_b.id} both use {a.prompt_version_ref}.",
-            remedy=f"Name runs of two versions. {DIFF}",
+            remedy=f"{_diff(run_a, run_b)} Or name runs of two versions.",
         )
     return a.prompt_version_ref, b.prompt_version_ref
 

@@ -18,6 +18,7 @@ from minions_evals_mcp.next_steps import SAVE_OUTPUTS, WORKS, argument
 from minions_evals_mcp.store import jobs, records, runs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
+from minions_evals_mcp.store.queries.run_origins import newest_target
 
 
 async def ended(bench: Bench, job: Job) -> Job:
@@ -56,6 +57,10 @@ async def _nothing_scored(engine: Engine, job: Job) -> None:
 
 
 async def _how_outputs_come(engine: Engine, subject_id: str) -> str:
+    if made_by := await engine.store.read_whole(lambda db: newest_target(db, subject_id)):
+        return (
+            f"Its newest run had them made: name that target, too, with {argument('target', made_by)}. {SAVE_OUTPUTS}."
+        )
     record = await engine.store.read_whole(lambda db: records.minion(db, subject_id))
     if record is not None and record.created_by == MADE_BY_PYTHON:
         return (

@@ -106,7 +106,7 @@ def _cases(db: Db, idents: Sequence[str]) -> list[Record[TestCase]]:
 
 def _not_passed(db: Db, *, job_id: str) -> set[str]:
     """The cases of a job that failed in some trial or have no verdict."""
-    return runs.failed_cases(db, job_id) | jobs.cases_with(db, job_id, UNSCORED)
+    return runs.failed_cases(db, job_id) | jobs.cases_with(db, job_id, (*UNSCORED, "skipped"))
 
 
 Test = Callable[[Db, Sequence[Record[TestCase]]], Iterable[Record[TestCase]]]

@@ -31,6 +31,7 @@ from minions_evals_mcp.domain.outcomes import (
 )
 from minions_evals_mcp.domain.outputs import is_erased, output_text
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import NO_OUTPUT
 from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.engine.budget import Budget, uncapped
 from minions_evals_mcp.engine.context import Engine
@@ -444,4 +445,4 @@ def _missing(bench: Bench, case: TestCase, trial: int) -> str:
     other = f" of {default}, or of another version," if default else f" by {case.agent_id}" if case.agent_id else ""
     of = f" of {version}" if version else other
     more = f" for trial {trial}" if trial > 1 else ""
-    return f"no recorded agent-run{of} with these inputs{more}, and no target to generate one"
+    return f"{NO_OUTPUT}{of} with these inputs{more}, and no target to generate one"

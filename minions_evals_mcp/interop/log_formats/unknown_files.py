@@ -6,13 +6,13 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.column_guess import ROWS, how_to_import
 from minions_evals_mcp.interop.containers import aggregate, container
 from minions_evals_mcp.interop.log_formats.table import FORMATS, Seen
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.parsing import ROOTS, not_utf8
 from minions_evals_mcp.interop.text_table import SEPARATORS
 from minions_evals_mcp.next_steps import Next, argument
-from minions_evals_mcp.next_steps import Value as NextValue
 
 KEYS: dict[str, str] = {
     "inspect-json": "version status eval plan results stats samples reductions",
@@ -33,10 +33,13 @@ KEYS: dict[str, str] = {
     "lm-eval": "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash target_hash",
     "mlflow": "info data trace_id request_id spans assessments",
     "langsmith": "run_type trace_id inputs outputs dataset_id reference_example_id",
+    "braintrust": "_xact_id input output expected scores span_attributes root_span_id span_parents experiment_id dataset_id",
+    "azure-evaluation": "rows metrics studio_url inputs.query inputs.response inputs.ground_truth outputs.response",
     "langfuse": "traceId observations scores sessionId projectId dataType expectedOutput datasetName",
     "ragas": "user_input response reference retrieved_contexts reference_contexts multi_responses rubrics",
     "data-set": "input expected_output expectedOutput context retrieval_context tools_called expected_tools scenario",
     "adk-evalset": "eval_set_id eval_cases eval_id conversation session_input",
+    "adk-result": "eval_set_result_id eval_set_result_name eval_case_results eval_id final_eval_status session_id user_id",
     "pydantic-evals": "cases evaluators inputs expected_output metadata report_evaluators",
     "strands": "cases evaluators input expected_output expected_trajectory session_id",
     "pydantic-evals-report": "cases failures analyses inputs output assertions labels scores metrics task_duration evaluator_failures",
@@ -71,10 +74,8 @@ def refusal(seen: Seen) -> BadInputError:
         return BadInputError(f"{seen.path} is {known.is_a}.", remedy=known.remedy)
     damage = "" if seen.magic else not_utf8(head_of(seen.path), is_whole=False)
     if not damage and not seen.magic and seen.path.suffix.lower() in SEPARATORS:
-        rows = _ROWS | {"file": str(seen.path)}
         return BadInputError(
-            f"{seen.path} is a table. Name the record type of its rows.",
-            remedy=f"{Next('import', rows, 'imports them as test cases')}. Replace each COLUMN by a column of the file.",
+            f"{seen.path} is a table. Name the record type of its rows.", remedy=how_to_import(seen.path)
         )
     content = f"it is not UTF-8 ({damage})" if damage else found(seen)
     keys = _keys(seen.first)
@@ -84,7 +85,7 @@ def refusal(seen: Seen) -> BadInputError:
     return BadInputError(
         f"{seen.path} is no suite and looks like none of the known formats: {content}.{closest}",
         remedy=f"docs/reference/log-formats.md lists the {len(FORMATS)} known formats. Name one with"
-        f" {argument('format', 'NAME')}. For rows of your own: {Next('import', _ROWS, 'takes them in as test cases')}.",
+        f" {argument('format', 'NAME')}. For rows of your own: {Next('import', ROWS, 'takes them in as test cases')}.",
     )
 
 
@@ -122,8 +123,3 @@ def _keys(value: JsonValue) -> set[str]:
 def _share(keys: set[str], name: str) -> float:
     known = set(KEYS[name].split())
     return len(keys & known) / len(known)
-
-
-_ROWS: dict[str, NextValue] = {
-    "file": "FILE", "as_": "test-case", "map": ["inputs.input=COLUMN", "expectedOutputs.output=COLUMN"],
-}  # fmt: skip

@@ -24,7 +24,7 @@ from minions_evals_mcp.server.graphql.context import Context
 from minions_evals_mcp.server.graphql.document_limits import MAX_BODY_BYTES, body_problem
 from minions_evals_mcp.server.graphql.ide_page import ide_page
 from minions_evals_mcp.server.graphql.schema import graphql_schema
-from minions_evals_mcp.server.session.callers import person_in
+from minions_evals_mcp.server.session.calls import person_in
 from minions_evals_mcp.server.session.opened import ServerSession
 
 if TYPE_CHECKING:

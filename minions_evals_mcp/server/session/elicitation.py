@@ -8,8 +8,7 @@ from typing import Any, cast
 import anyio
 from mcp.server.elicitation import render_elicitation_schema
 from mcp.server.mcpserver import Context
-from mcp_types import ClientCapabilities, ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
-from mcp_types.version import is_version_at_least
+from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
 from pydantic import BaseModel, Field, JsonValue, ValidationError, create_model
 
 from minions_evals_mcp.domain.conversations import as_read
@@ -20,33 +19,13 @@ from minions_evals_mcp.operations import get_run, submit_judgments
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.server.edge.guard import connection_of
-from minions_evals_mcp.server.session.callers import takes_forms_from
-from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.session.calls import Call, is_stateless
 
-STATELESS = "2026-07-28"
-"""From here on the server cannot call the host: the question is the answer, and the host calls again with what was said."""
 SHOWN = 4_000
 """Characters of an input or output that a form shows."""
 IN_A_LINE = 300
 """Characters of a text in the message of a form; the first field has the rest."""
 NOBODY = "a person"
-
-
-def can_be_asked(context: Context[Any, Any]) -> bool:
-    """Whether the client supports elicitation and a person answers its forms."""
-    if not shows_forms(context.client_capabilities) or not takes_forms_from(context.request_context):
-        return False
-    return _is_stateless(context) or context.request_context.session.can_send_request
-
-
-def shows_forms(capabilities: ClientCapabilities | None) -> bool:
-    """Reports whether a client with those capabilities shows forms."""
-    asking = None if capabilities is None else capabilities.elicitation
-    return asking is not None and not (asking.form is None and asking.url is not None)
-
-
-def _is_stateless(context: Context[Any, Any]) -> bool:
-    return is_version_at_least(str(context.protocol_version), STATELESS)
 
 
 def resumed_run(context: Context[Any, Any]) -> str | None:
@@ -76,7 +55,7 @@ async def judged_by_person(
     until = anyio.current_time() + seconds
     while (asked := await question_about(call.engine, job, _reviewer(context))) is not None:
         digest, question = asked
-        if _is_stateless(context):
+        if is_stateless(context):
             return InputRequiredResult(
                 input_requests={digest: question},
                 request_state="\n".join(filter(None, (job.id, _reviewer(context)))),

@@ -10,8 +10,7 @@ from minions_evals_mcp.domain.speaker import EDITOR, Role, require_role
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.operations import get_run
 from minions_evals_mcp.operations.table import offers
-from minions_evals_mcp.server.session.callers import person_of, takes_forms_from
-from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.session.calls import Call, person_of, shows_forms, takes_forms_from
 from minions_evals_mcp.server.session.opened import ServerSession
 from minions_evals_mcp.server.tasks.extension import Asker, Json, Status, TaskState
 
@@ -51,7 +50,7 @@ class RunBoard:
 
     async def _asked(self, job: get_run.Job, ctx: Asker) -> Json:
         """The question about the next output that a person judges; none where nobody can be asked, or somebody declined."""
-        from minions_evals_mcp.server.session.elicitation import NOBODY, question_about, shows_forms  # noqa: PLC0415  as above
+        from minions_evals_mcp.server.session.elicitation import NOBODY, question_about  # noqa: PLC0415  as above
 
         if job.state != AWAITING or job.id in self._declined or not shows_forms(ctx.session.client_capabilities):
             return {}

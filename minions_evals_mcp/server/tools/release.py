@@ -18,8 +18,7 @@ from minions_evals_mcp.server.answers.run import brief
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge.derived import DerivedArguments
 from minions_evals_mcp.server.edge.refusals import in_tools
-from minions_evals_mcp.server.session.callers import client_name
-from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.session.calls import Call, client_name
 from minions_evals_mcp.server.signatures.release import ApprovalAnswer, ReceiptAnswer, SendMessage
 
 

@@ -28,9 +28,8 @@ from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered
 from minions_evals_mcp.server.answers.trial import trial_answer
 from minions_evals_mcp.server.edge.derived import DerivedArguments, Followed, Paged, Starting
 from minions_evals_mcp.server.session.background_runs import GRACE_S, QUICK_S, Started
-from minions_evals_mcp.server.session.callers import client_name
-from minions_evals_mcp.server.session.calls import Call
-from minions_evals_mcp.server.session.elicitation import can_be_asked, judged_by_person, resumed_run, run_of
+from minions_evals_mcp.server.session.calls import Call, can_be_asked, client_name
+from minions_evals_mcp.server.session.elicitation import judged_by_person, resumed_run, run_of
 from minions_evals_mcp.server.signatures.runs import (
     RunAnswer,
     SubmitJudgments,

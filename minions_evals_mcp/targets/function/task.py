@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -345,7 +345,7 @@ def python_target(ref: str, *, deadline_s: float, width: int) -> FunctionTask:
     except Exception as error:  # noqa: BLE001  a user's module may raise anything while it is loaded
         raise BadInputError(
             f"{argument('target')} python:{ref} cannot be loaded: {error}.",
-            remedy="Name it as python:module:function, importable from the current folder.",
+            remedy=_how_to_name(module_name, attribute),
         ) from None
     if not callable(function):
         raise BadInputError(f"{argument('target')} python:{ref} is not a function.")
@@ -353,6 +353,15 @@ def python_target(ref: str, *, deadline_s: float, width: int) -> FunctionTask:
     name = f"python:{ref}"
     identity: Json = {"target": "python", "name": name, **({"code": code} if code else {})}
     return FunctionTask(function, identity, name, name, deadline_s, width)
+
+
+def _how_to_name(module: str, attribute: str) -> str:
+    """How a function is named as a target; a file is named by its module."""
+    file = PurePath(module)
+    if file.suffix != ".py" or file.is_absolute():
+        return "Name it as python:module:function, importable from the current folder."
+    named = f"python:{'.'.join(file.with_suffix('').parts)}:{attribute or 'FUNCTION'}"
+    return f"Name the module instead of the file: {argument('target', named)}."
 
 
 def _current(module: ModuleType) -> tuple[ModuleType, str]:

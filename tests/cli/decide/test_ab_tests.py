@@ -57,7 +57,8 @@ async def test_a_person_reads_who_wins_by_what_how_sure_that_is_and_what_each_co
         place, ["ab-test", "mood", "--criteria", "cheapest", "--iterations", "6"], ["branches", "mood"]
     )
     assert found.code == 0, found.err
-    headline, sure, _, first, second, *closing = found.out.splitlines()
+    headline, following, sure, _, first, second, *closing = found.out.splitlines()
+    assert following == "Next: minions-evals view"
     assert headline.startswith("quick wins  by cheapest ($0.0000")
     assert sure == "  first in 6 of 6 iterations: statistically significant (p = 0.031)"
     assert first.split()[:4] == ["1", "quick", "gpt-4o-mini", "1.000"]

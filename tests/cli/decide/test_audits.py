@@ -39,6 +39,7 @@ def test_an_audit_shows_what_passes_and_gates_on_the_cheat_rate(at: Terminal) ->
     assert said.out.splitlines()[0].endswith(
         "cheats pass 1 of 2 cases (50 %); mutation score 100 % (2 of 2 mutants fail)."
     )
+    assert said.out.splitlines()[1] == f"Next: minions-evals audit {file} --fix audit.diff"
     assert "metal: passes its own input" in said.out
     assert at.run("audit", file, "--max-cheat-rate", "0.5").code == 0
     assert at.run("audit", file, "--max-cheat-rate", "0.4").code == 1

@@ -14,6 +14,7 @@ def test_the_noise_floor_is_told_and_kept(at: Terminal) -> None:
     said = at.run("calibrate", "b", "--repeats", "2")
     assert said.code == 0, said.err
     assert said.out.startswith("b: two runs of one version differ by less than 1.000 in 95 %")
+    assert said.out.splitlines()[1] == "Next: minions-evals run-benchmark b --fail-on-regression"
     assert "cases: 1 stable-pass, 0 stable-fail, 1 flaky" in said.out
     assert "flaky: c0 (1 of 2)" in said.out
     assert at.run("calibrate", "b", "--repeats", "2", "--json").one()["labels"] == {

@@ -80,7 +80,20 @@ def test_a_table_is_answered_with_the_command_that_imports_its_rows(at: Terminal
     ended = at.run("import", "q.csv")
     assert ended.code == 2
     assert ended.err.startswith("Error: q.csv is a table. Name the record type of its rows.\n")
-    assert "minions-evals import q.csv --as test-case --map inputs.input=COLUMN" in ended.err
+    asked = "import q.csv --as test-case --map inputs.question=question --map expectedOutputs.output=answer --into q"
+    assert f"`minions-evals {asked}`" in ended.err
+    taken = at.run(*asked.split())
+    assert (taken.code, "q.csv: 1 new" in taken.out) == (0, True)
+    following = taken.out.partition("Next: minions-evals ")[2].strip()
+    assert following == "run-benchmark q --target python:MODULE:FUNCTION"
+
+
+@pytest.mark.parametrize("head", ["Kanal;Betreff", "first name,what you want", "a", "expected,other"])
+def test_a_table_whose_columns_say_nothing_is_answered_with_their_names(at: Terminal, head: str) -> None:
+    at.file("q.csv", f"{head}\n{head}\n")
+    ended = at.run("import", "q.csv")
+    assert (ended.code, "--map inputs.input=COLUMN" in ended.err) == (2, True)
+    assert head.replace(";", ",").split(",")[0] in ended.err.partition("Replace each COLUMN")[2]
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,18 @@ def test_what_has_no_output_is_skipped_by_name(at: Terminal) -> None:
     assert "not scored" in told.out
 
 
+def test_what_lacks_an_output_is_the_next_step_of_a_run_and_a_target_makes_it(at: Terminal) -> None:
+    cases = [case(name) for name in "abcdef"]
+    at.file("s.json", suite(*cases, answer("r", "a", "green"), benchmark("x", *"abcdef")))
+    at.file("green_agent.py", "def answer(q):\n    return 'green'\n")
+    _, told = at.many(["import", "s.json"], ["run-benchmark", "x"])
+    following = told.out.splitlines()[1].removeprefix("Next: minions-evals ")
+    assert following.startswith("run-benchmark x --rerun-failed ")
+    assert "\n b, c, d and 2 more  skipped" in told.out, "one line for each reason"
+    rest = at.run(*following.replace("TARGET", "python:green_agent:answer").split(), "--json").one()
+    assert rest["outcomes"] == {"scored": 5}, "a skipped case is not scored, so it is run again"
+
+
 def test_a_gate_over_fewer_outputs_than_cases_is_undecided_unless_that_is_allowed(at: Terminal) -> None:
     at.run(
         "import", at.file("s.json", suite(case("a"), case("b"), answer("r", "a", "green"), benchmark("x", "a", "b")))

@@ -8,7 +8,7 @@ from typing import cast
 import anyio.to_thread
 import pytest
 
-from tests.cli.suites import answer, benchmark, case, suite
+from tests.cli.suites import answer, benchmark, case, judged_suite, suite
 from tests.shared.cli.terminal import CLI, Json, Terminal
 from tests.shared.targets.application import Asked, application, reply
 
@@ -127,6 +127,15 @@ def test_outputs_are_used_again_when_asked_for_and_the_answer_says_so(asking: Te
         " score",
     ]
     assert "cannot be combined with --trials" in str(trials.error()["message"])
+
+
+def test_an_output_that_still_waits_for_its_verdict_is_counted(at: Terminal) -> None:
+    at.file("s.json", judged_suite())
+    _, waiting = at.many(
+        ["import", "s.json"], ["run-benchmark", "b", "--target", "command:cat", "--judge", "caller", "--json"]
+    )
+    assert waiting.one()["state"] == "awaiting-judgments"
+    assert waiting.one()["outputs"] == "outputs: 1 from command:cat"
 
 
 def test_a_named_target_makes_every_output_and_the_first_line_says_where_outputs_came_from(asking: Terminal) -> None:

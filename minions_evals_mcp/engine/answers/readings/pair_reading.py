@@ -14,6 +14,7 @@ from pydantic import Field
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import Count, Timestamp, Value
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import Levels, LevelStart, read_levels
+from minions_evals_mcp.engine.conclude.decided_figures import decided_figures
 from minions_evals_mcp.stats.comparison import ERROR, ComparisonVerdict
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db, file_of
@@ -75,7 +76,7 @@ def read_pair(
         asked.id if asked else "",
     )
     if key not in _cache:
-        _cache[key] = _reading(db, before, after, levels, scores, None if asked is None else asked.fields)
+        _cache[key] = _reading(db, before, after, levels, scores, None if asked is None else decided_figures(db, asked))
         if len(_cache) > CACHED:
             _cache.popitem(last=False)
     return _cache[key]
@@ -130,7 +131,7 @@ def _as_compared(tested: PairReading, asked: PromptComparison) -> PairReading:
         update={"verdict": asked.verdict, "basis": "comparison", "why": _why(tested.p_value, asked)}
     )
     decided = asked.decided_on
-    if decided.interval is None or (asked.decided_delta is None and decided.of == "score"):
+    if decided.interval is None:
         return reading
     return reading.model_copy(
         update={
