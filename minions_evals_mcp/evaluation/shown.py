@@ -24,6 +24,7 @@ from minions_evals_mcp.presentation.verdict_words import beside_passes
 from minions_evals_mcp.report.diffs import diff_verdict, diff_view
 from minions_evals_mcp.report.failed_cases import failures_table, reason_line, unscored_list
 from minions_evals_mcp.report.plain import printable, shortened
+from minions_evals_mcp.report.screen import console as screen
 from minions_evals_mcp.report.sentences import EVIDENCE, change_words, checks_words, passed_words
 from minions_evals_mcp.report.tables import headline
 from minions_evals_mcp.store.queries.shared_cases import Shared
@@ -63,7 +64,7 @@ def diff_text(diff: RunDiff) -> str:
 
 def _console() -> Console:
     width = shutil.get_terminal_size().columns
-    return Console(file=io.StringIO(), width=width, highlight=False, color_system=None, force_jupyter=False)
+    return screen(file=io.StringIO(), width=width, color_system=None, force_jupyter=False)
 
 
 def _printed(console: Console, parts: Iterable[RenderableType]) -> str:
