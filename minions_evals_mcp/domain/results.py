@@ -319,6 +319,11 @@ class PromptComparison(Fields):
     decided_delta: Annotated[float | None, Field(exclude_if=lambda delta: delta is None)] = None
 
     @property
+    def is_sequential(self) -> bool:
+        """Whether it was tested after every case, and is decided by these looks."""
+        return self.notes.startswith("sequential")
+
+    @property
     def decided_scores(self) -> tuple[float, float]:
         """Both scores over what decides; of a comparison that was kept before these were, over all of each run."""
         if self.decided_score_a is None or self.decided_score_b is None:

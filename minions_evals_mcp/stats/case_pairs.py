@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.stats.grouped.design_effect import Layout, design_effect
 
 DECIMALS = 12
 """Differences count to so many decimals: what differs further down is rounding, and is no change."""
@@ -78,12 +79,27 @@ class CaseDifferences:
     @property
     def design_effect(self) -> float:
         """The variance of the difference over groups, as a multiple of that over independent cases; at least 1."""
-        units = self.by_group()
-        if not self.groups or units.cases < 2:
-            return 1.0 if not self.groups else float(self.cases)
-        alone = math.fsum(rest**2 for rest in self.rests) / (self.cases - 1) / self.cases
-        together = math.fsum(rest**2 for rest in units.rests) / (units.cases - 1) / units.cases
-        return max(1.0, together / alone) if alone > _DUST**2 else 1.0
+        if not self.groups:
+            return 1.0
+        layout, counted = self._layout(), self.by_group().shares
+        scale = self.cases / len(counted)
+        together = math.fsum((share * scale) ** 2 for share in counted)
+        return design_effect(layout.correlation, together / math.fsum(share**2 for share in self.shares))
+
+    def _layout(self) -> Layout:
+        sums: dict[str, tuple[float, int]] = {}
+        for group, difference in zip(self.groups, self.differences, strict=True):
+            total, size = sums.get(group, (0.0, 0))
+            sums[group] = total + difference, size + 1
+        whole = math.fsum(self.differences)
+        of_groups = math.fsum(total**2 / size for total, size in sums.values())
+        return Layout(
+            cases=self.cases,
+            groups=len(sums),
+            between=_squares(of_groups - whole**2 / self.cases),
+            within=_squares(math.fsum(difference**2 for difference in self.differences) - of_groups),
+            sizes_squared=sum(size**2 for _, size in sums.values()),
+        )
 
     @property
     def delta(self) -> float:
@@ -114,6 +130,11 @@ class CaseDifferences:
         """The third standardized moment, 0 where the cases do not vary."""
         second = fmean(rest**2 for rest in self.rests)
         return fmean(rest**3 for rest in self.rests) / second**1.5 if second > _DUST**2 else 0.0
+
+
+def _squares(found: float) -> float:
+    """A sum of squares; 0 where rounding is all there is."""
+    return found if found > _DUST else 0.0
 
 
 def score_differences(pairs: Sequence[CasePair]) -> CaseDifferences:

@@ -101,6 +101,7 @@ def groups_words(cases: int, groups: int, effective: float) -> str:
 class _Terms:
     margin: float
     level: float
+    fall_level: float
     seed: int
 
     @property
@@ -111,6 +112,10 @@ class _Terms:
     def fewest_changed(self) -> int:
         """The fewest changed cases that can decide anything."""
         return fewest_changed(self.level)
+
+    def toward(self, delta: float) -> float:
+        """The level at which a difference of that direction is decided."""
+        return self.fall_level if delta < 0 else self.level
 
 
 @frozen_type
@@ -142,6 +147,7 @@ def compare(
     margin: float = 0.05,
     level: float = 1 - ERROR,
     next_level: float | None = None,
+    fall_level: float | None = None,
     seed: int = 0,
 ) -> Difference:
     """The difference of two versions; ValueError for ids, scores, trials or weights that cannot be compared.
@@ -150,9 +156,10 @@ def compare(
     "improved" or "regressed": the test at 1 - `level` and the interval both exclude 0; "equivalent": the interval lies
     within `margin` of 0. Only passes with one trial and equal weights go by McNemar and Tango, the rest by sign-flip.
     A simulated p-value must lie so far below the limit that no other `seed` would likely find it above. `next_level` is the
-    level of the next comparison, at which more cases would have to settle it; None: the same.
+    level of the next comparison, at which more cases would have to settle it; None: the same. Where a fall is decided at a
+    level of its own, `fall_level`, `caution` and `settle` of a fall go by that one.
     """
-    terms, pairs = _terms(margin, level, seed), checked_pairs(pairs)
+    terms, pairs = _terms(margin, level, fall_level, seed), checked_pairs(pairs)
     passes, scores = pass_differences(pairs), score_differences(pairs)
     single = not passes.groups and all(len(pair.a) == len(pair.b) == 1 for pair in pairs)
     passes_tested = _by_counts(passes, terms) if single else _by_flips(passes, terms)
@@ -190,12 +197,12 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     return tuple(adjusted)
 
 
-def _terms(margin: float, level: float, seed: int) -> _Terms:
+def _terms(margin: float, level: float, fall_level: float | None, seed: int) -> _Terms:
     if not 0 < level < 1:
         raise ValueError(f"a confidence level lies between 0 and 1, not {level}")
     if not 0 < margin <= 1:
         raise ValueError(f"a margin of equivalence lies between 0 and 1, not {margin}")
-    return _Terms(margin, level, seed)
+    return _Terms(margin, level, level if fall_level is None else fall_level, seed)
 
 
 def _by_counts(passes: CaseDifferences, terms: _Terms) -> _Tested:
@@ -244,7 +251,8 @@ def _pass_change(passes: CaseDifferences, tested: _Tested) -> PassChange:
 
 def _caution(measured: CaseDifferences, tested: _Tested, verdict: ComparisonVerdict, terms: _Terms) -> str:
     units, noun = measured.by_group(), "groups" if measured.groups else "cases"
-    changed, fewest = units.changed, terms.fewest_changed
+    level = terms.toward(measured.delta)
+    changed, fewest, error = units.changed, fewest_changed(level), round(1 - level, DECIMALS)
     if changed < fewest and verdict == "inconclusive":
         return f"{changed} of {units.cases} {noun} changed: fewer than {fewest} cannot be decided"
     if tested.method == "sign-flip" and units.cases <= SKEWED_UP_TO and abs(units.skewness) >= STRONG_SKEW:
@@ -254,8 +262,8 @@ def _caution(measured: CaseDifferences, tested: _Tested, verdict: ComparisonVerd
         )
     if measured.groups and units.cases < FEW_GROUPS:
         return f"only {units.cases} groups: with fewer than {FEW_GROUPS} the interval can cover less than it states"
-    if tested.p_value <= terms.error < tested.p_value + tested.doubt:
-        return f"p is too close to {terms.error:g} to decide: other draws of the test could find it above"
+    if tested.p_value <= error < tested.p_value + tested.doubt:
+        return f"p is too close to {error:g} to decide: other draws of the test could find it above"
     return ""
 
 
@@ -264,9 +272,15 @@ def _settle(
 ) -> str:
     if next_level is not None and next_level != terms.level:
         again = _settle(pairs, measured, tested, replace(terms, level=next_level), None)
-        return f"{again} (comparing again is a further attempt, decided at p <= {1 - next_level:.3g})"
-    units = measured.by_group()
+        return f"{again} (comparing again is a further attempt, {_decided_at(measured.delta, next_level, terms)})"
+    units, show_level = measured.by_group(), terms.toward(measured.delta)
     if units.cases == 1:
-        return f"at least {terms.fewest_changed - 1} more {'groups' if measured.groups else 'cases'}"
+        return f"at least {fewest_changed(show_level) - 1} more {'groups' if measured.groups else 'cases'}"
     spread = spread_of(pairs, measured)
-    return what_would_settle(spread, tested.interval, margin=terms.margin, level=terms.level)
+    return what_would_settle(spread, tested.interval, margin=terms.margin, level=terms.level, show_level=show_level)
+
+
+def _decided_at(delta: float, level: float, terms: _Terms) -> str:
+    """At what error the next attempt is decided."""
+    decided = f"decided at p <= {1 - level:.3g}"
+    return decided if terms.toward(delta) == terms.level else f"{decided}, a drop at p <= {1 - terms.fall_level:.3g}"

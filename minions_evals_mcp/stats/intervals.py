@@ -9,6 +9,7 @@ from dataclasses import astuple
 from statistics import NormalDist
 
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.stats.grouped.design_effect import Layout, design_effect
 from minions_evals_mcp.stats.student import incomplete_beta, t_quantile
 
 Bounds = tuple[float, float]
@@ -66,7 +67,7 @@ class ScoreSums:
     """The sums that SQL can make over `units` independent units: scores s, their maxima m, and the products of both.
 
     A unit is a group of test cases, or a test case that is in no group. The trials of a case, and the cases of a group, are
-    added up first, for they are not independent.
+    added up first, for they are not independent. `scores_squared_per_maximum` is the sum of s² / m.
     """
 
     units: int
@@ -75,6 +76,7 @@ class ScoreSums:
     scores_squared: float
     scores_by_maxima: float
     maxima_squared: float
+    scores_squared_per_maximum: float
 
 
 def score_interval(sums: ScoreSums, *, level: float = 0.95) -> Bounds | None:
@@ -128,7 +130,18 @@ def pass_rate_interval(sums: ScoreSums, *, level: float = 0.95) -> RateInterval 
     variance = groups / (groups - 1) * _squared_residuals(sums, rate) / total**2
     size = min(float(total), rate * (1 - rate) / variance) if variance > 0 and 0 < rate < 1 else groups
     few = NormalDist().inv_cdf((1 + level) / 2) / t_quantile((1 + level) / 2, groups - 1)
-    return RateInterval(_score_bounds(rate, max(1.0, size * few**2), level), max(1.0, size))
+    return RateInterval(_score_bounds(rate, max(1.0, size * few**2), level), max(1.0, _effective(sums, rate)))
+
+
+def _effective(sums: ScoreSums, rate: float) -> float:
+    """The number of independent test-runs that would tell as much of a pass rate."""
+    typical = sums.maxima_squared / sums.maxima
+    if not 0 < rate < 1:  # all agree: the groups are all that was seen
+        return sums.maxima / typical
+    between = sums.scores_squared_per_maximum - sums.scores**2 / sums.maxima
+    within = sums.scores - sums.scores_squared_per_maximum
+    layout = Layout(sums.maxima, sums.units, max(0.0, between), max(0.0, within), sums.maxima_squared)
+    return sums.maxima / design_effect(layout.correlation, typical)
 
 
 def grouped_pass_rate(verdicts: Iterable[tuple[str, bool]]) -> RateInterval | None:
@@ -145,6 +158,7 @@ def grouped_pass_rate(verdicts: Iterable[tuple[str, bool]]) -> RateInterval | No
             scores_squared=sum(passed * passed for passed, _ in units),
             scores_by_maxima=sum(passed * size for passed, size in units),
             maxima_squared=sum(size * size for _, size in units),
+            scores_squared_per_maximum=math.fsum(passed * passed / size for passed, size in units),
         )
     )
 

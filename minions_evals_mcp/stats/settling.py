@@ -36,12 +36,11 @@ class Spread:
 
 def spread_of(pairs: Sequence[CasePair], measured: CaseDifferences) -> Spread:
     """The spread of at least two cases or groups, by weight (the linearized variance, Cochran 1977, Sampling Techniques, 6.4)."""
-    if measured.groups:
-        units = measured.by_group()
-        total = math.fsum(rest**2 for rest in units.rests) / (units.cases - 1)
-        trials = min(pair.trials for pair in pairs)
-        return Spread(units.delta, units.cases, units.changed, trials, total, None, "group")
     total = math.fsum(rest**2 for rest in measured.rests) / (measured.cases - 1)
+    if measured.groups:
+        units, trials = measured.by_group(), min(pair.trials for pair in pairs)
+        total *= measured.design_effect * units.cases / measured.cases
+        return Spread(units.delta, units.cases, units.changed, trials, total, None, "group")
     noises = [
         share**2 * pair.noise for share, pair in zip(measured.shares, pairs, strict=True) if pair.noise is not None
     ]
@@ -175,12 +174,18 @@ def smallest_effect(
     return high
 
 
-def what_would_settle(spread: Spread, interval: Bounds, *, margin: float, level: float = 0.95) -> str:
-    """In words, the smaller effort: what shows the difference seen, or shows that none is left beyond the margin."""
-    show = cases_to_show(spread, level=level) - spread.cases
+def what_would_settle(
+    spread: Spread, interval: Bounds, *, margin: float, level: float = 0.95, show_level: float | None = None
+) -> str:
+    """In words, the smaller effort: what shows the difference seen, or shows that none is left beyond the margin.
+
+    `show_level` is that at which the difference is shown, where it is another.
+    """
+    show_level = level if show_level is None else show_level
+    show = cases_to_show(spread, level=show_level) - spread.cases
     rule_out = cases_to_rule_out(spread, margin, level=level) - spread.cases
     if show <= min(rule_out, MOST_CASES):
-        return _more(show, spread.unit) + _trials(spread, level)
+        return _more(show, spread.unit) + _trials(spread, show_level)
     ruled_out = (
         f"{_more(rule_out, spread.unit)}, to show that the difference is within {margin:g}"
         if rule_out <= MOST_CASES

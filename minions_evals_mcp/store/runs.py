@@ -66,13 +66,13 @@ def sums(db: Db, run_id: str) -> Sums:
             f" FROM ({_OF_CASES}) WHERE g IS NOT NULL GROUP BY g)",
             (run_id,),
         ).fetchone()
-    units, score, possible, ss, sm, mm, passed, tried, pp, pn, nn = map(add, alone, together)
+    units, score, possible, ss, sm, mm, per_point, passed, tried, pp, pn, nn, per_trial = map(add, alone, together)
     return Sums(
         int(tried),
         int(passed),
         cases,
-        ScoreSums(int(units), score, possible, ss, sm, mm),
-        ScoreSums(int(units), passed, tried, pp, pn, nn),
+        ScoreSums(int(units), score, possible, ss, sm, mm, per_point),
+        ScoreSums(int(units), passed, tried, pp, pn, nn, per_trial),
         passes_score=not odd and lowest == highest,
     )
 
@@ -84,7 +84,8 @@ _OF_CASES = (
 )
 _SUMS_OF = (
     "count(*){when}, total(s){when}, total(m){when}, total(s * s){when}, total(s * m){when}, total(m * m){when},"
-    " total(p){when}, total(n){when}, total(p * p){when}, total(p * n){when}, total(n * n){when}"
+    " total(s * s * 1.0 / m){when}, total(p){when}, total(n){when}, total(p * p){when}, total(p * n){when},"
+    " total(n * n){when}, total(p * p * 1.0 / n){when}"
 )
 
 

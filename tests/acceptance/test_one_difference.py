@@ -7,6 +7,7 @@ import json
 import random
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -15,6 +16,7 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.store.connection import open_raw
 from tests.cli.suites import answer, benchmark, case, record, suite
 from tests.shared.cli.terminal import Json, Terminal
 from tests.shared.server.hosts import hosted
@@ -136,10 +138,28 @@ def shared_difference(outputs: Outputs, asked: int) -> float:
     return fmean(fmean(outputs["v2"][name][-asked:]) - fmean(outputs["v1"][name][-asked:]) for name in both)
 
 
+def forget_what_decided(store: Path) -> None:
+    """Leaves the comparisons of the store as they were kept before what decided them was part of them."""
+    with closing(open_raw(store)) as db, db:
+        guards = db.execute(
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'prompt_comparison'"
+        ).fetchall()
+        for name, _ in guards:
+            db.execute(f'DROP TRIGGER "{name}"')
+        kept = "json_remove(rest, '$.decidedDelta', '$.decidedScoreA', '$.decidedScoreB')"
+        db.execute(f"UPDATE prompt_comparison SET rest = {kept}")
+        for _, guard in guards:
+            db.execute(guard)
+
+
 @pytest.mark.parametrize("gain", GAIN)
-@pytest.mark.parametrize(("seed", "trials"), [(1, 3), (2, 3), (3, 1)])
+@pytest.mark.parametrize(
+    ("seed", "trials", "is_old"),
+    [(1, 3, False), (2, 3, False), (3, 1, False), (1, 3, True)],
+    ids=["three trials", "others", "one trial", "a comparison of an earlier version"],
+)
 async def test_every_number_beside_a_verdict_belongs_to_its_interval(
-    tmp_path: Path, seed: int, trials: int, gain: str
+    tmp_path: Path, seed: int, trials: int, is_old: bool, gain: str
 ) -> None:
     outputs = drawn(seed, GAIN[gain])
     at = Terminal(tmp_path)
@@ -150,6 +170,8 @@ async def test_every_number_beside_a_verdict_belongs_to_its_interval(
     if trials == 3:
         assert delta == pytest.approx(shared_difference(outputs, trials))
         assert abs(delta - cast("float", made["scoreDelta"])) > 0.001, "the histories tell the two figures apart"
+    if is_old:
+        forget_what_decided(at.db)
     stated = await told_everywhere(tmp_path, made)
     wrong = [one for one in stated if not _is_the(one, delta, low, high)]
     assert not wrong, "\n".join(map(str, wrong))

@@ -37,7 +37,7 @@ def sums_of(values: list[Floats]) -> ScoreSums:
     scores, maxima = np.array([group.sum() for group in values]), np.array([float(len(group)) for group in values])
     return ScoreSums(
         len(values), float(scores.sum()), float(maxima.sum()), float((scores**2).sum()),
-        float((scores * maxima).sum()), float((maxima**2).sum()),
+        float((scores * maxima).sum()), float((maxima**2).sum()), float((scores**2 / maxima).sum()),
     )  # fmt: skip
 
 

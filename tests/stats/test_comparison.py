@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import random
+import re
 from dataclasses import astuple, replace
 from statistics import NormalDist
 from typing import Any
@@ -13,6 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minions_evals_mcp.engine.conclude.attempts import Attempt
+from minions_evals_mcp.engine.conclude.decision import decided, measured
+from minions_evals_mcp.stats.attempts import BUDGET, attempt_level
 from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, holm, why_undecided
 from minions_evals_mcp.stats.paired import mcnemar_exact
 from minions_evals_mcp.stats.sign_flip import sign_flip
@@ -310,6 +314,41 @@ def test_what_would_settle_it_is_reckoned_at_the_level_of_the_next_comparison() 
     found = compare(pairs, level=1 - 0.0304, next_level=1 - 0.0076)
     assert found.verdict == "inconclusive"
     assert found.settle == "about 3 more cases (comparing again is a further attempt, decided at p <= 0.0076)"
+
+
+@pytest.mark.parametrize("attempt", [1, 2, 5])
+@pytest.mark.parametrize("unit", ["case", "group"])
+def test_the_fewest_changes_that_are_named_are_the_fewest_that_decide(attempt: int, unit: str) -> None:
+    """A fall is decided at .05 in every attempt, a gain at the attempt's own error: each names its own number."""
+    level = attempt_level(attempt)
+    for direction, falls in ((1.0, False), (-1.0, True)):
+        fewest = changed = 0
+        for changed in range(1, 20):
+            moved = [(0.4, 0.4 + 0.1 * direction)] * changed + [(0.5, 0.5)] * (30 - changed)
+            pairs = [
+                replace(pair, group=str(number // 2) if unit == "group" else "")
+                for number, pair in enumerate(scored(*(score for score in moved for _ in range(1 + (unit == "group")))))
+            ]
+            found = decided(pairs, None, Attempt(attempt))
+            if found.verdict != "inconclusive":
+                break
+            named = re.search(r"fewer than (\d+) cannot be decided", found.difference.caution)
+            assert named is not None
+            fewest = int(named[1])
+            assert changed < fewest
+        assert changed == fewest
+        assert (fewest == 6) is (falls or level == BUDGET)
+
+
+def test_what_would_settle_a_fall_is_reckoned_at_the_level_at_which_falls_are_decided() -> None:
+    """Five of five that fell need one more; five that rose need eight in all at .0076."""
+    fell = [CasePair(f"c{n}", (1.0,), (0.0,), (True,), (False,)) for n in range(5)]
+    at_end = "(comparing again is a further attempt, decided at p <= 0.0076"
+    assert measured(fell, level=attempt_level(1), next_level=attempt_level(2)).settle == (
+        f"about 1 more case {at_end}, a drop at p <= 0.05)"
+    )
+    rose = measured(swapped(fell), level=attempt_level(1), next_level=attempt_level(2))
+    assert rose.settle == f"about 4 more cases {at_end})"
 
 
 @pytest.mark.parametrize(

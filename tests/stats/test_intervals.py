@@ -24,6 +24,7 @@ def sums_of(scores: list[float], maxima: list[float]) -> ScoreSums:
         scores_squared=sum(s * s for s in scores),
         scores_by_maxima=sum(s * m for s, m in zip(scores, maxima, strict=True)),
         maxima_squared=sum(m * m for m in maxima),
+        scores_squared_per_maximum=sum(s * s / m for s, m in zip(scores, maxima, strict=True) if m),
     )
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import DecidedOn, PromptComparison
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.answers.names import in_sentence, version_names
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.comparison_picks import MaxScorePicks, picks
-from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
+from minions_evals_mcp.engine.conclude.attempts import Attempt
 from minions_evals_mcp.engine.conclude.comparison import (
     RECOMMENDATION,
     CriterionDifference,
@@ -22,8 +20,8 @@ from minions_evals_mcp.engine.conclude.comparison import (
     benchmark_run_in,
     criterion_differences,
     pairing,
-    pooled_pairs,
 )
+from minions_evals_mcp.engine.conclude.decided_figures import deciding_attempt, measured_again, with_difference
 from minions_evals_mcp.engine.conclude.decision import MARGIN
 from minions_evals_mcp.engine.conclude.missing_outputs import with_missing
 from minions_evals_mcp.engine.conclude.setup import changes_between
@@ -197,21 +195,15 @@ def _summary(db: Db, ident: str, limit: int, margin: Margin | None) -> tuple[Com
         raise SealedError(f"{ident} is a comparison on sealed cases: {verdict.in_words}")
     if record is None:
         raise NotFoundError("prompt-comparison", ident, remedy=list_them("prompt-comparison"))
-    fields = record.fields
-    paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
-    case_pairs, attempt = paired.pairs(), recorded_attempt(db, record)
+    paired = pairing(db, record.fields.benchmark_run_id_a, record.fields.benchmark_run_id_b)
+    case_pairs, attempt = paired.pairs(), deciding_attempt(db, record)
+    difference = measured_again(db, record.fields, paired, attempt)
+    fields = with_difference(record.fields, difference)
     names = version_names(db, (fields.prompt_version_a, fields.prompt_version_b))
-    is_sequential = fields.notes.startswith("sequential")
-    if is_sequential:
-        attempt = replace(attempt, pooled=(), stored=None)
-    level = fields.level or attempt.level
-    difference = compare(
-        pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - level, next_level=1 - attempt.next_level
-    )
     own = compare(case_pairs, margin=MARGIN)
     criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired)
     worse, better, more = _changed(db, case_pairs, limit)
-    decided, (shared_a, shared_b) = _decided(fields, difference), _shared_scores(difference, fields)
+    decided, (shared_a, shared_b) = fields.decided_on, _shared_scores(fields)
     summary = ComparisonSummary(
         comparison_id=record.id,
         benchmark_id=fields.benchmark_id,
@@ -230,12 +222,12 @@ def _summary(db: Db, ident: str, limit: int, margin: Margin | None) -> tuple[Com
         tie_threshold=fields.tie_threshold,
         verdict=fields.verdict,
         recommendation=RECOMMENDATION[fields.verdict],
-        in_words=in_words(record, difference, attempt, names) + _but(fields, paired.apart, names),
+        in_words=in_words(fields, difference, attempt, names) + _but(fields, paired.apart, names),
         interval=decided.interval,
         p_value=fields.p_value,
-        method="sequential" if is_sequential else difference.method,
+        method="sequential" if fields.is_sequential else difference.method,
         attempt=attempt.number,
-        level=level,
+        level=fields.level or attempt.level,
         pooled=[ident for ident, _, _ in attempt.pooled],
         stored_results=None if attempt.stored is None else attempt.stored.results,
         sample_size=fields.sample_size,
@@ -246,7 +238,7 @@ def _summary(db: Db, ident: str, limit: int, margin: Margin | None) -> tuple[Com
         better=better,
         more_changed=more,
         caution="; ".join(part for part in (paired.apart, difference.caution) if part),
-        settle="" if is_sequential else difference.settle,
+        settle="" if fields.is_sequential else difference.settle,
         names=names,
         current_version=current_version(db, fields.prompt_version_b),
         what_changed=list(_what_changed(db, fields)),
@@ -258,17 +250,9 @@ def _summary(db: Db, ident: str, limit: int, margin: Margin | None) -> tuple[Com
     return summary, paired.shared
 
 
-def _decided(fields: PromptComparison, difference: Difference) -> DecidedOn:
-    """What decided it; of a comparison that was kept before that was recorded, it is measured again."""
-    decided = fields.decided_on
-    if decided.of != "score" or fields.decided_delta is not None:
-        return decided
-    return decided._replace(delta=difference.delta)
-
-
-def _shared_scores(difference: Difference, fields: PromptComparison) -> tuple[float, float] | tuple[None, None]:
+def _shared_scores(fields: PromptComparison) -> tuple[float, float] | tuple[None, None]:
     """Both scores over the cases that decide, each case by its weight; None where they are those of the runs."""
-    a, b = difference.scores if fields.decided_delta is None else fields.decided_scores
+    a, b = fields.decided_scores
     is_same = max(abs(a - fields.score_a), abs(b - fields.score_b)) < _DUST
     return (None, None) if is_same else (a, b)
 
@@ -312,12 +296,11 @@ def _judge(db: Db, fields: PromptComparison) -> JudgeStanding | None:
 
 
 def in_words(
-    record: Record[PromptComparison], difference: Difference, attempt: Attempt, names: Mapping[str, str] | None = None
+    fields: PromptComparison, difference: Difference, attempt: Attempt, names: Mapping[str, str] | None = None
 ) -> str:
     """The answer in one or two sentences: what to do, and how sure that is; `names` of the two versions, else their ids."""
-    fields = record.fields
     a, b = (in_sentence(names or {}, version) for version in (fields.prompt_version_a, fields.prompt_version_b))
-    decided, level = _decided(fields, difference), fields.level or attempt.level
+    decided, level = fields.decided_on, fields.level or attempt.level
     if decided.of != "score":
         return _by_labels(fields, decided, (a, b), level)
     moved, (low, high) = _moved(difference.delta, a), difference.interval
@@ -331,7 +314,7 @@ def in_words(
         f"({sure_words(level)} CI {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g};"
         f" {_counted(difference)}{pooled}{tries})"
     )
-    if fields.notes.startswith("sequential"):
+    if fields.is_sequential:
         sure = f"({fields.notes})"
     match fields.verdict:
         case "improved":
@@ -343,8 +326,7 @@ def in_words(
         case "inconclusive" if fields.missing_outputs:
             return f"Run more: {b} scores {moved}, but {fields.missing_outputs} {sure}."
         case "inconclusive":
-            sequential = fields.notes.startswith("sequential")
-            why = "" if sequential else why_undecided(difference.interval, difference.p_value, level)
+            why = "" if fields.is_sequential else why_undecided(difference.interval, difference.p_value, level)
             return f"Run more: {b} scores {moved}, which is not significant{why} {sure}."
 
 

@@ -14,15 +14,13 @@ from minions_evals_mcp.domain.values import first_named, with_short_ids
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.stats.limits import Limit, limit_gate
-from minions_evals_mcp.stats.paired import SIGNIFICANT
+from minions_evals_mcp.stats.paired import FEWEST_CHANGED, SIGNIFICANT
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 
 NAMED_SKIPPED = 3
-DECIDING = 6
-"""Fewer changed cases than this decide nothing, even if each got worse."""
 
 
 def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
@@ -163,7 +161,11 @@ def comparison_gate(summary: ComparisonSummary, *, literal: bool = False) -> Gat
 def undecided_words(worse: JsonValue, cases: JsonValue) -> str:
     """Returns why a gate ends undecided, and what decides it."""
     assert isinstance(worse, int)
-    needed = "at least 6 changed cases are needed" if worse < DECIDING else "cases of more groups are needed"
+    needed = (
+        f"at least {FEWEST_CHANGED} changed cases are needed"
+        if worse < FEWEST_CHANGED
+        else "cases of more groups are needed"
+    )
     return (
         f"gate undecided: {worse} of {cases} cases got worse and none better, and {needed} to decide."
         f" Run more cases or more {argument('trials')}. {argument('literal')} fails the gate on the rule alone."
@@ -203,7 +205,8 @@ def stays_red(run_id: str) -> str:
 def fallen_words(summary: RunSummary) -> str:
     """Returns what fell, for a gate that failed for it."""
     fall, regression = summary.fall, summary.regression
-    if regression is not None and regression.get("byRule", True):
+    is_of_passes = fall is None or (regression or {}).get("evidence") == "supported"
+    if regression is not None and regression.get("byRule", True) and is_of_passes:
         return f"the pass rate fell since {regression['previousRunId']}"
     assert fall is not None, "a gate fails on a regression or a supported fall"
     return str(fall["summary"]).removesuffix(".")

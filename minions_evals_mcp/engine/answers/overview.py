@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
 from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
 from minions_evals_mcp.engine.answers.what_changed import what_changed
+from minions_evals_mcp.engine.conclude.decided_figures import decided_figures
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.stats.attempts import BUDGET
 from minions_evals_mcp.store.connection import Db
@@ -278,7 +279,7 @@ def newest_decisions(db: Db, *, limit: int, benchmark_id: str | None = None) -> 
         db, (side for record in records for side in (record.fields.prompt_version_a, record.fields.prompt_version_b))
     )
     titles = report_units.titles(db, [record.fields.benchmark_id for record in records])
-    return tuple(_decided(record.id, record.fields, names, titles) for record in records)
+    return tuple(_decided(record.id, decided_figures(db, record), names, titles) for record in records)
 
 
 def _decided(ident: str, fields: PromptComparison, names: dict[str, str], titles: dict[str, str]) -> Decided:

@@ -30,6 +30,7 @@ from minions_evals_mcp.engine.answers.report_values import (
 from minions_evals_mcp.engine.answers.run_before import RunBefore, read_before
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, run_diff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
+from minions_evals_mcp.engine.conclude.decided_figures import decided_figures
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.receipts import model_sentence
 from minions_evals_mcp.engine.jobs import LATEST, find_job
@@ -77,7 +78,9 @@ def _subject(db: Db, *, ident: str) -> ReportSubject:
     job = find_job(db, ident)
     compared = run_pairs.comparison(db, ident if job is None else job.id)
     if compared is not None:
-        return ReportSubject(compared.fields.benchmark_run_id_b, compared.fields.benchmark_run_id_a, compared.fields)
+        return ReportSubject(
+            compared.fields.benchmark_run_id_b, compared.fields.benchmark_run_id_a, decided_figures(db, compared)
+        )
     if job is not None:
         return _run(job)
     benchmark = records.get(db, ident, Benchmark)

@@ -34,6 +34,7 @@ from minions_evals_mcp.engine.compare.more_evidence import compare_more
 from minions_evals_mcp.engine.compare.whose_evidence import Decider
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
 from minions_evals_mcp.engine.conclude.comparison import NAMED, Pairing, decision_of, pairing
+from minions_evals_mcp.engine.conclude.decided_figures import decided_figures
 from minions_evals_mcp.engine.conclude.decision import MARGIN
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence_at
 from minions_evals_mcp.engine.conclude.looks import concluded
@@ -176,7 +177,7 @@ def _not_audited(db: Db, evidence: Record[PromptComparison]) -> str:
 
 
 def _reason(db: Db, evidence: Record[PromptComparison]) -> str:
-    fields = evidence.fields
+    fields = decided_figures(db, evidence)
     if is_sealed(db, fields.benchmark_id):
         return f"{fields.verdict} on the sealed cases of {fields.benchmark_id} (attempt {fields.attempt})"
     decided = fields.decided_on

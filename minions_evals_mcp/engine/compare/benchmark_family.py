@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import ApprovalFamily, FamilyBenchmark, PromptComparison
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
+from minions_evals_mcp.engine.conclude.decided_figures import decided_figures
 from minions_evals_mcp.engine.conclude.looks import smallest_level
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.attempts import attempt_level
@@ -124,7 +125,7 @@ def _against(db: Db, versions: tuple[str, str]) -> list[Record[PromptComparison]
 
 def _gain_p(db: Db, comparison: Record[PromptComparison]) -> float:
     """How likely so large a gain is by chance: 1 where the comparison shows none."""
-    fields = comparison.fields
+    fields = decided_figures(db, comparison)
     gain = fields.decided_on.delta
     if fields.verdict != "improved" and (fields.verdict != "inconclusive" or gain <= 0 or fields.missing_outputs):
         return 1.0

@@ -30,14 +30,18 @@ def decided(pairs: Sequence[CasePair], with_missing: Sequence[CasePair] | None, 
     A fall is decided at .05 in every attempt: to find harm late costs more than a false alarm. A gain is decided at the
     attempt's level. "improved" and "equivalent" must hold with the missing outputs, too.
     """
-    level, next_level = 1 - attempt.level, 1 - attempt.next_level
-    difference = compare(pairs, margin=MARGIN, level=level, next_level=next_level)
+    difference = measured(pairs, level=attempt.level, next_level=attempt.next_level)
     if difference.delta < 0:
-        harm = compare(pairs, margin=MARGIN, level=1 - BUDGET, next_level=next_level)
+        harm = measured(pairs, level=BUDGET, next_level=attempt.next_level)
         if harm.verdict == "regressed":
             return Decision(harm, BUDGET, "regressed")
-    why = left_open(difference.verdict, pairs, with_missing, level=level)
+    why = left_open(difference.verdict, pairs, with_missing, level=1 - attempt.level)
     return Decision(difference, attempt.level, "inconclusive" if why else difference.verdict, why)
+
+
+def measured(pairs: Sequence[CasePair], *, level: float, next_level: float) -> Difference:
+    """The difference at the error `level`; what it says of a fall goes by the level at which falls are decided."""
+    return compare(pairs, margin=MARGIN, level=1 - level, next_level=1 - next_level, fall_level=1 - BUDGET)
 
 
 def left_open(

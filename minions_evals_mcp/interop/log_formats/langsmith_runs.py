@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -10,7 +11,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.grouped_rows import first_row, groups
+from minions_evals_mcp.interop.logs.foreign_checks import grades, recorded_checks
+from minions_evals_mcp.interop.logs.grouped_rows import first_row, groups, rows_of
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under
 from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, number, objects, texts, without
@@ -23,6 +25,9 @@ _READ = (
     "completion_tokens", "total_cost", "feedback_stats", "feedback", "child_runs",
 )  # fmt: skip
 
+_OF_EXAMPLE = frozenset((
+    "id", "name", "inputs", "outputs", "metadata", "split", "created_at", "modified_at", "source_run_id", "attachments",
+))  # fmt: skip
 _TOLD_USER = ("instructions", "simulated_user_prompt", "persona", "user_persona", "user_prompt")
 """What an example's simulated user is told; `instructions` only beside the user's first message, as in LangSmith's airline set."""
 _FIXED = ("turns", "fixed_responses", "user_messages")
@@ -36,7 +41,11 @@ def is_export(seen: JsonValue) -> bool:
 
 
 def _is_example(row: Json) -> bool:
-    return "dataset_id" in row and "inputs" in row and "run_type" not in row
+    """Whether the row is an example: by its data set, else by its mappings and by having nothing that no example has."""
+    if "run_type" in row:
+        return False
+    mapped = isinstance(row.get("inputs"), dict) and isinstance(row.get("outputs"), dict)
+    return ("dataset_id" in row and "inputs" in row) or (mapped and row.keys() <= _OF_EXAMPLE)
 
 
 def _key(row: Json) -> str | None:
@@ -47,17 +56,18 @@ def _key(row: Json) -> str | None:
 def read(path: Path) -> Iterator[Item]:
     """A sample for each root run, and each example."""
     yield EvaluationLog(NAME, path.stem, _task(first_row(path, LISTS)) or path.stem, own_id=False, known_samples=True)
+    given = _Given.of(path)
     for where, rows in groups(path, LISTS, _key):
-        if _key(rows[0]) is None:
-            raise InvalidRecordError("a run has an id, and its trace_id is a text", where=where)
         if _is_example(rows[0]):
             yield from (_example(row, where) for row in rows)
             continue
+        if _key(rows[0]) is None:
+            raise InvalidRecordError("a run has an id, and its trace_id is a text", where=where)
         roots = [row for row in rows if not row.get("parent_run_id")]
         if not roots:
             yield from (SkippedSample(ORPHANS) for _ in rows)
         for root in roots:
-            yield _sample(root, rows, where)
+            yield _sample(root, rows, given, where)
 
 
 def _task(row: Json) -> str:
@@ -99,7 +109,43 @@ def _conversation(inputs: Json) -> Json | None:
     return without({"player": "model", "goal": told, "opening": opening})
 
 
-def _sample(root: Json, rows: list[Json], where: str) -> LogSample:
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the evaluators of the file's experiments gave: `grades` are feedback that is more than 0 and 1; the rest judges."""
+
+    grades: frozenset[str]
+    judging: dict[str, dict[str, None]]
+
+    @classmethod
+    def of(cls, path: Path) -> _Given:
+        """What the evaluators of that file gave."""
+        judging: dict[str, dict[str, None]] = {}
+        found = frozenset[str]()
+        for where, row in rows_of(path, LISTS):
+            scores = [*_scores(row, where)] if _is_of_experiment(row) else []
+            found |= grades((score.name, score.value) for score in scores)
+            judging.setdefault(str(row.get("session_id")), {}).update(
+                (score.name, None) for score in scores if score.value is not None
+            )
+        return cls(found, judging)
+
+    def checks(self, root: Json) -> tuple[Json, ...]:
+        """The feedback that judges every run of an experiment; what people and monitors say of traces judges none."""
+        named = self.judging.get(str(root.get("session_id")), {}) if _is_of_experiment(root) else {}
+        return recorded_checks(NAME, [name for name in named if name not in self.grades] or [*named])
+
+    def scores(self, root: Json, where: str) -> Iterator[ForeignScore]:
+        """The recorded feedback of a run."""
+        for score in _scores(root, where):
+            graded = score.name in self.grades and _is_of_experiment(root)
+            yield replace(score, about={**score.about, "isGrade": True}) if graded else score
+
+
+def _is_of_experiment(row: Json) -> bool:
+    return bool(row.get("reference_example_id")) and not row.get("parent_run_id")
+
+
+def _sample(root: Json, rows: list[Json], given: _Given, where: str) -> LogSample:
     if not isinstance(root.get("inputs"), dict):
         raise InvalidRecordError("a run has inputs", where=where)
     below = sorted(
@@ -114,10 +160,11 @@ def _sample(root: Json, rows: list[Json], where: str) -> LogSample:
         else inputs,
         name=str(root.get("name") or ""),
         group=_thread(root),
+        assertions=given.checks(root),
         produced=Produced(
             output=_output(obj(root.get("outputs"))),
             tools=tuple(_call(row) for row in below if row.get("run_type") == "tool"),
-            scores=tuple(_scores(root, where)),
+            scores=tuple(given.scores(root, where)),
             agent=str(root.get("name") or ""),
             started=root.get("start_time"),
             completed=root.get("end_time"),

@@ -34,8 +34,14 @@ from minions_evals_mcp.interop.log_formats import (
     tau_bench,
     trace_log,
 )
-from minions_evals_mcp.interop.log_formats.reports import harbor, openai_items, pydantic_report, strands_report
-from minions_evals_mcp.interop.log_formats.tables import opencode_store, ragas_rows
+from minions_evals_mcp.interop.log_formats.reports import (
+    adk_result,
+    harbor,
+    openai_items,
+    pydantic_report,
+    strands_report,
+)
+from minions_evals_mcp.interop.log_formats.tables import azure_rows, braintrust_rows, opencode_store, ragas_rows
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
 from minions_evals_mcp.interop.logs.records import answered
@@ -125,9 +131,22 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format("mlflow", "traces of MLflow", lambda seen: mlflow_traces.is_traces(seen.first), mlflow_traces.read),
     Format("langsmith", "runs or examples of LangSmith", lambda seen: langsmith_runs.is_export(seen.first), langsmith_runs.read),
+    Format(
+        braintrust_rows.NAME, "rows of Braintrust",
+        lambda seen: braintrust_rows.is_rows(seen.first), braintrust_rows.read,
+    ),
+    Format(
+        azure_rows.NAME, "results of Azure AI's evaluate()",
+        lambda seen: azure_rows.is_results(seen.first), azure_rows.read,
+    ),
     Format("langfuse", "an export of Langfuse", lambda seen: langfuse_rows.is_export(seen.first), langfuse_rows.read),
     Format("parquet", "a data set (Parquet)", lambda seen: seen.magic == PARQUET, parquet_samples.read),
     Format("adk-evalset", "an eval set of ADK", lambda seen: eval_cases.is_adk(seen.first), eval_cases.read_adk),
+    Format(
+        adk_result.NAME, "a result of an ADK evaluation",
+        lambda seen: adk_result.is_result(seen.first) or (isinstance(seen.first, str | None) and adk_result.is_encoded(seen.path)),
+        adk_result.read,
+    ),
     Format(
         pydantic_report.NAME, "a report of pydantic-evals",
         lambda seen: pydantic_report.is_report(seen.first), pydantic_report.read,

@@ -26,6 +26,11 @@ def recorded_of(tool: str, scores: Iterable[ForeignScore]) -> tuple[Json, ...]:
     return recorded_checks(tool, judging or [score.name for score in listed])
 
 
+def grades(scores: Iterable[tuple[str, JsonValue]]) -> frozenset[str]:
+    """The scorers that give more than 0 and 1, of a tool that knows no pass mark: what they give is a grade, and no verdict."""
+    return frozenset(name for name, value in scores if value not in (None, 0, 1))
+
+
 def inspect_check(
     scorer: str, *, score: str, options: Json, targets: Sequence[str], choices: int = 0, multiple: bool = False
 ) -> Json:

@@ -10,6 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.log_formats.table import matching, sniff
 from minions_evals_mcp.interop.logs.sample import SkippedSample
 from minions_evals_mcp.interop.score_rows import vetted
 from tests.shared.interop.log_parts import DEEPEVAL, TAU, TAU2, TRACE, observation, tau2_simulation
@@ -277,6 +278,50 @@ def test_langsmith_roots_are_samples_and_their_tools_steps(tmp_path: Path) -> No
     example = {"id": "e", "dataset_id": "d", "inputs": {"q": 1}, "outputs": {"answer": "A"}, "metadata": {"m": 1}}
     (case,), _ = kept(written(tmp_path / "examples.json", {"examples": [example]}), "langsmith")
     assert (case.fields.expected_outputs, case.fields.extra["metadata"]) == ({"answer": "A"}, {"m": 1})
+
+
+def _feedback(key: str, score: JsonValue, *, example: bool = True, **about: JsonValue) -> Json:
+    run: Json = {"run_type": "chain", "session_id": "s", "inputs": {"q": 1}, "outputs": {"answer": "A"}, **about}
+    return {**run, **({"reference_example_id": "e"} if example else {}), "feedback": [{"key": key, "score": score}]}
+
+
+@pytest.mark.parametrize("example", [True, False])
+@pytest.mark.parametrize(("scores", "is_grade"), [((1, 0), False), ((True, False), False), ((1, 0.4), True)])
+def test_feedback_judges_the_runs_of_an_experiment_alone(
+    tmp_path: Path, scores: tuple[JsonValue, ...], *, is_grade: bool, example: bool
+) -> None:
+    """A number between 0 and 1 has no pass mark there; a run that an evaluator left out is judged by nothing else."""
+    rows = [
+        _feedback("right", score, id=f"r{at}", trace_id=f"r{at}", example=example) for at, score in enumerate(scores)
+    ]
+    rows.append({**_feedback("right", None, id="r9", trace_id="r9", example=example), "feedback": []})
+    cases, runs = kept(written(tmp_path / "runs.jsonl", rows), "langsmith")
+    named = [[cast("Json", check.value)["scorer"] for check in case.fields.assertions] for case in cases]
+    assert named == [["right"] if example else []] * 3
+    assert [one.get("isGrade", False) for run in runs for one in foreign(run)] == [is_grade and example] * 2
+
+
+@pytest.mark.parametrize(
+    ("row", "is_example"),
+    [
+        ({"inputs": {"q": 1}, "outputs": {"answer": "A"}}, True),
+        ({"id": "e", "inputs": {"q": 1}, "outputs": {"answer": "A"}, "metadata": {"k": 1}}, True),
+        ({"inputs": {"q": 1}, "outputs": "A"}, False),
+        ({"inputs": {"q": 1}, "outputs": {"answer": "A"}, "expectations": {}}, False),
+        ({"inputs": {"q": 1}, "outputs": {"answer": "A"}, "scores": {}}, False),
+    ],
+)
+def test_an_example_needs_no_ids_and_nothing_that_no_example_has(
+    tmp_path: Path, row: Json, *, is_example: bool
+) -> None:
+    path = written(tmp_path / "examples.jsonl", [row, {**row, "inputs": {"q": 2}}])
+    found = matching(sniff(path))
+    assert (found and found.name) == ("langsmith" if is_example else None)
+    if is_example:
+        cases, runs = kept(path)
+        assert [case.fields.expected_outputs for case in cases] == [{"answer": "A"}] * 2
+        assert len({case.id for case in cases}) == 2
+        assert runs == []
 
 
 def test_trajectories_are_runs_with_all_that_they_say(tmp_path: Path) -> None:

@@ -268,6 +268,8 @@ LOST: dict[str, tuple[str, list[str | int]]] = {
     "mlflow": ("assessments", [0, "info", "assessments"]),
     "langsmith": ("trace_id", [0, "trace_id"]),
     "langfuse": ("traceId", [0, "traceId"]),
+    "adk-result": ("overall_eval_metric_results", ["eval_case_results", 0, "overall_eval_metric_results"]),
+    "braintrust": ("scores", [0, "scores"]),
 }
 """Where each format's samples and scores stand: with a number there, they would be lost in silence."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -134,3 +135,127 @@ def harbor_job(*trials: Json, whole: bool = True) -> Json:
                 rewards.setdefault(name, {}).setdefault(str(float(value)), []).append(trial["trial_name"])
     evals = {"coder__m__mini": {"n_trials": len(trials), "reward_stats": rewards, "exception_stats": exceptions}}
     return {**about, "stats": {"n_completed_trials": len(trials), "evals": evals}}
+
+
+def adk_result(cases: Mapping[str, Said | str], *, expected: bool = True, set_id: str = "geo") -> Json:
+    """The result of an ADK evaluation; of a metric that was not evaluated the text begins with `!`, `~` only informs.
+
+    A text in place of what was said is the error of the agent, which ADK writes as a failed case without a conversation.
+    """
+    ident = f"app_{set_id}_1795955614.5"
+    return {
+        "eval_set_result_id": ident, "eval_set_result_name": ident, "eval_set_id": set_id, "creation_timestamp": 1795955614.5,
+        "eval_case_results": [_adk_case(name, said, set_id, expected=expected) for name, said in cases.items()],
+    }  # fmt: skip
+
+
+def _adk_case(name: str, said: Said | str, set_id: str, *, expected: bool) -> Json:
+    metrics: list[Json] = (
+        [] if isinstance(said, str) else [_adk_metric(metric, value) for metric, value in said.items()]
+    )
+    statuses = [metric["eval_status"] for metric in metrics]
+    return {
+        "eval_set_file": set_id, "eval_set_id": set_id, "eval_id": name.partition("#")[0], "eval_metric_results": None,
+        "final_eval_status": 2 if not metrics or 2 in statuses else 1 if 1 in statuses else 3, "session_id": f"s-{name}",
+        "overall_eval_metric_results": metrics, "session_details": None, "user_id": "u",
+        "eval_metric_result_per_invocation": [] if isinstance(said, str) else [{
+            "actual_invocation": adk_invocation(f"{name.partition('#')[0]}?", "It is Paris"),
+            "expected_invocation": adk_invocation(f"{name.partition('#')[0]}?", "Paris") if expected else None,
+            "eval_metric_results": metrics,
+        }],
+    }  # fmt: skip
+
+
+def _adk_metric(name: str, value: bool | float | str) -> Json:
+    status = (
+        int(2 - value) if isinstance(value, bool) else 4 if isinstance(value, int | float) or value[:1] == "~" else 3
+    )
+    return {
+        "metric_name": name, "threshold": 0.6, "criterion": {"threshold": 0.6}, "custom_function_path": None,
+        "score": None if isinstance(value, str) else float(value), "eval_status": status, "details": {"rubric_scores": None},
+    }  # fmt: skip
+
+
+def adk_invocation(question: str, answer: str | None) -> Json:
+    """A turn of an ADK conversation, with one tool call among its events."""
+    parts: list[list[Json]] = [
+        [{"text": "I look", "function_call": None}, {"text": None, "function_call": {"id": "c1", "name": "look", "args": {"q": "é"}}}],
+        [{"text": None, "function_response": {"id": "c1", "name": "look", "response": {"found": 1}}}],
+    ]  # fmt: skip
+    events = [
+        {"author": "app", "content": {"parts": part}, "usage_metadata": {"prompt_token_count": 5}} for part in parts
+    ]
+    return {
+        "invocation_id": "e1", "user_content": {"role": "user", "parts": [{"text": question}]},
+        "final_response": None if answer is None else {"role": "model", "parts": [{"text": answer}]},
+        "intermediate_data": {"invocation_events": events}, "creation_timestamp": 1795955614.5, "duration": 0.5,
+    }  # fmt: skip
+
+
+def braintrust_rows(cases: Mapping[str, Said | str], *, spans: bool = True) -> list[Json]:
+    """The rows of an experiment: scores on spans of their own, else on the root. A text that begins with `!` is a scorer's error.
+
+    A text in place of what was said is the error of the task. What stands behind `#` in a name tells trials of one case apart.
+    """
+    return [row for name, said in cases.items() for row in _braintrust_trace(name, said, spans=spans)]
+
+
+def _braintrust_trace(name: str, said: Said | str, *, spans: bool) -> list[Json]:
+    question = name.partition("#")[0]
+    given: Json = {} if isinstance(said, str) else {key: one for key, one in said.items() if not _failed(one)}
+    failed = {} if isinstance(said, str) else {key: _traced(str(one)[1:]) for key, one in said.items() if _failed(one)}
+    scores = {key: None if one == "n/a" else float(one) for key, one in given.items()}
+    root: Json = {
+        "id": f"r-{name}", "_xact_id": "1", "created": "2026-11-29T12:43:44.7Z", "experiment_id": "geo", "span_id": name,
+        "root_span_id": name, "span_parents": None, "is_root": True, "span_attributes": {"type": "eval", "name": "eval", "exec_counter": 1},
+        "input": f"{question}?", "expected": "Paris", "output": None if isinstance(said, str) else "It is Paris", "tags": ["t"],
+        "error": _traced(said) if isinstance(said, str) else None, "scores": {} if spans else scores,
+        "metadata": {"topic": question, **({"scorer_errors": failed} if failed else {})},
+        "metrics": {"start": 1.0, "end": 1.5, "prompt_tokens": 7},
+    }  # fmt: skip
+    below: Json = {"_xact_id": "1", "root_span_id": name, "span_parents": [name], "is_root": False, "input": {"q": "é"}}
+    tool: Json = {
+        **below,
+        "id": f"t-{name}",
+        "span_attributes": {"type": "tool", "name": "look"},
+        "output": {"found": 1},
+    }
+    scored = [
+        {**below, "id": f"{key}-{name}", "span_attributes": {"type": "score", "name": key}, "scores": {key: value}}
+        for key, value in scores.items()
+    ]
+    return [root, tool, *scored] if spans else [root]
+
+
+def _traced(error: str) -> str:
+    return f'Traceback (most recent call last):\n  File "a.py", line 1\n{error}'
+
+
+def azure_results(cases: Mapping[str, Said]) -> Json:
+    """What azure-ai-evaluation writes: `!` begins the text of a line that failed, `n/a` was skipped; a number is a figure of one's own."""
+    rows = [_azure_row(name, said) for name, said in cases.items()]
+    return {"rows": rows, "metrics": {"same.same": 0.5}, "studio_url": None}
+
+
+def _azure_row(name: str, said: Said) -> Json:
+    row: Json = {
+        "inputs.query": f"{name.partition('#')[0]}?",
+        "inputs.response": "It is Paris",
+        "inputs.ground_truth": "Paris",
+    }
+    for evaluator, value in said.items():
+        row |= {f"outputs.{evaluator}.{field}": one for field, one in _azure_fields(evaluator, value).items()}
+    return row
+
+
+def _azure_fields(name: str, value: bool | float | str) -> Json:
+    if not isinstance(value, bool | str):
+        return {"figure": value}
+    skipped, score = value == "n/a", float(value) if isinstance(value, bool) else None
+    if isinstance(value, str) and not skipped:
+        return dict.fromkeys([name, f"{name}_result", f"{name}_reason", f"{name}_threshold"], math.nan)
+    return {
+        name: score, f"{name}_result": "not_applicable" if skipped else "pass" if value else "fail", f"{name}_reason": "as seen",
+        f"{name}_passed": None if skipped else value, f"{name}_status": "skipped" if skipped else "completed",
+        f"{name}_threshold": 0.5, f"{name}_properties": {"tokens": 1},
+    }  # fmt: skip

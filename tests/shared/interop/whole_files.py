@@ -29,7 +29,16 @@ from tests.shared.interop.log_parts import (
 from tests.shared.interop.makers import Json, inspect_archive, inspect_json, inspect_sample, written
 from tests.shared.interop.plugin_results import grader, run
 from tests.shared.interop.plugin_results import results as plugin_results
-from tests.shared.interop.report_shapes import harbor_job, harbor_trial, pydantic_case, pydantic_report, strands_report
+from tests.shared.interop.report_shapes import (
+    adk_result,
+    azure_results,
+    braintrust_rows,
+    harbor_job,
+    harbor_trial,
+    pydantic_case,
+    pydantic_report,
+    strands_report,
+)
 from tests.shared.interop.session_shapes import SHAPES, claude_logs, plan
 
 SAMPLES = tuple(inspect_sample(n, 1, "It is Paris") for n in range(3))
@@ -133,6 +142,9 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "ragas": ("r.jsonl", _json([ragas_row(n) for n in range(3)])),
     "data-set": ("goldens.json", _json([{"input": f"{n}?", "expected_output": "Paris", "context": ["c"]} for n in range(3)])),
     "adk-evalset": ("a.evalset.json", _json({"eval_set_id": "geo", "eval_cases": [*map(_adk_case, range(3))]})),
+    "adk-result": ("a.evalset_result.json", _json(adk_result({name: {"same": True, "seconds": 0.5} for name in "abc"}))),
+    "azure-evaluation": ("az.json", _json(azure_results({name: {"same": True, "near": 0.5} for name in "abc"}))),
+    "braintrust": ("rows.jsonl", _json(braintrust_rows({name: {"same": True, "near": 0.5} for name in "abc"}, spans=False))),
     "pydantic-evals": ("d.json", _json({"name": "geo", "cases": [{"inputs": f"{n}?", "expected_output": "A"} for n in range(3)]})),
     "strands": ("e.json", _json({"cases": [{"input": f"{n}?", "expected_output": "A"} for n in range(3)], "evaluators": []})),
     "pydantic-evals-report": (

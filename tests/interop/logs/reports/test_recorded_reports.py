@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.cli.keep.log_imports import explained, explanation
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.interop.log_formats.reports.harbor import UNNAMED
@@ -20,6 +23,10 @@ from minions_evals_mcp.scoring.checks import Checked, Subject
 from tests.shared.interop.makers import Json, extra, foreign, kept, samples, written
 from tests.shared.interop.report_shapes import (
     Said,
+    adk_invocation,
+    adk_result,
+    azure_results,
+    braintrust_rows,
     harbor_job,
     harbor_trial,
     pydantic_case,
@@ -55,7 +62,17 @@ def _scorers(case: Record[TestCase]) -> list[str]:
     return [_scorer(one.value) for one in case.fields.assertions]
 
 
-MADE = {"pydantic-evals-report": _pydantic, "strands-report": _strands}
+def _braintrust(*, spans: bool = True) -> list[Json]:
+    return braintrust_rows({**PLAN, "broke": "task down"}, spans=spans)
+
+
+MADE: dict[str, Callable[[], object]] = {
+    "pydantic-evals-report": _pydantic, "strands-report": _strands, "braintrust": _braintrust,
+}  # fmt: skip
+
+
+def _planned(case: Record[TestCase]) -> str:
+    return case.fields.name.removesuffix("?")
 
 
 @pytest.mark.parametrize("form", MADE)
@@ -64,11 +81,11 @@ def test_a_check_of_an_imported_report_has_its_recorded_verdict_and_no_other(tmp
     assert explained(path, None)["format"] == form
     cases, runs = kept(path)
     scores = {extra(run)["log"]["case"]: foreign(run) for run in runs}
-    for case in (case for case in cases if case.fields.name in PLAN):
+    for case in (case for case in cases if _planned(case) in PLAN):
         subject = Subject("It is Paris", recorded_scores=tuple(scores[case.id]))
         results = {_scorer(one.value): check(one, subject) for one in case.fields.assertions}
         assert {name: found.passed if isinstance(found, Checked) else None for name, found in results.items()} == {
-            name: value if isinstance(value, bool) else None for name, value in PLAN[case.fields.name].items()
+            name: value if isinstance(value, bool) else None for name, value in PLAN[_planned(case)].items()
         }
 
 
@@ -206,3 +223,153 @@ def test_an_evaluator_becomes_the_check_that_means_the_same_or_the_case_is_a_dra
     assert ([*found.assertions], found.unread) == (checks, unread)
     cases, _ = kept(path, form)
     assert (cases[0].fields.status == "draft") == bool(unread)
+
+
+ADK_SAID: dict[str, tuple[Said, tuple[bool | None, ...]]] = {
+    "both": ({"match": True, "tools": True}, (True, True)),
+    "one": ({"match": True, "tools": False}, (True, False)),
+    "none": ({"match": False, "tools": False}, (False, False)),
+    "judge": ({"match": True, "tools": "!"}, (True, None)),
+    "informs": ({"match": True, "tools": True, "calls": 2.0, "tokens": "~"}, (True, True)),
+    "never": ({"match": True, "tools": True, "broken": "!"}, (True, True)),
+}
+
+
+def _verdicts(case: Record[TestCase], run: Record[AgentRun]) -> tuple[bool | None, ...]:
+    subject = Subject("It is Paris", recorded_scores=tuple(foreign(run)))
+    found = [check(one, subject) for one in case.fields.assertions]
+    return tuple(one.passed if isinstance(one, Checked) else None for one in found)
+
+
+def test_metrics_of_an_adk_result_have_their_recorded_status(tmp_path: Path) -> None:
+    """One that only informs, or that was evaluated in no case of the file, decides nothing, as in ADK."""
+    path = written(tmp_path / "r.json", adk_result({name: said for name, (said, _) in ADK_SAID.items()}))
+    cases, runs = kept(path, "adk-result")
+    assert {case.fields.name: _verdicts(case, run) for case, run in zip(cases, runs, strict=True)} == {
+        name: verdicts for name, (_, verdicts) in ADK_SAID.items()
+    }
+
+
+def test_an_adk_case_without_a_conversation_is_an_error_of_the_agent_and_runs_are_trials(tmp_path: Path) -> None:
+    plan: dict[str, Said | str] = {
+        "a": {"match": True},
+        "a#2": {"match": False},
+        "b": "down",
+        "b#2": {"match": True},
+        "c": "down",
+    }
+    found = samples(written(tmp_path / "r.json", adk_result(plan)))
+    assert [(one.id, one.epoch, one.produced and one.produced.error is not None) for one in found] == [
+        ("a", 1, False), ("a", 2, False), ("b", 1, True), ("b", 2, False), ("c", 1, True),
+    ]  # fmt: skip
+    assert found[2].inputs == found[3].inputs == {"input": "b?"}
+    assert {str(one.assertions) for one in found} == {str(found[0].assertions)}
+
+
+def test_an_adk_conversation_is_read_with_its_calls_tokens_and_time(tmp_path: Path) -> None:
+    document = adk_result({"a": {"match": True}})
+    (turn,) = document["eval_case_results"][0]["eval_metric_result_per_invocation"]
+    second = {"actual_invocation": adk_invocation("And?", None), "expected_invocation": adk_invocation("And?", "Rome")}
+    document["eval_case_results"][0]["eval_metric_result_per_invocation"] = [
+        turn,
+        {**second, "eval_metric_results": []},
+    ]
+    (case,), (run,) = kept(written(tmp_path / "r.json", document))
+    assert case.fields.inputs == {"messages": [{"role": "user", "content": text} for text in ("a?", "And?")]}
+    assert case.fields.expected_outputs == {"output": "Rome"}
+    assert (run.fields.outputs, run.fields.status) == ({}, "success")
+    assert [(step.tool, step.arguments, step.result) for step in run.fields.tool_calls_log or ()] == [
+        ("look", {"q": "é"}, {"found": 1})
+    ] * 2
+    assert (extra(run)["log"]["inputTokens"], extra(run)["log"]["latencyMs"]) == (20, 1000)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_result_that_an_older_adk_wrote_as_a_text_is_the_same(tmp_path: Path, indent: int | None) -> None:
+    document = adk_result({"a": {"match": True}, "b": {"match": False}}, expected=False)
+    plain = samples(written(tmp_path / "r.json", document))
+    encoded = samples(written(tmp_path / "old.json", json.dumps(document, indent=indent)), "adk-result")
+    assert [(one.id, one.inputs, one.produced) for one in encoded] == [
+        (one.id, one.inputs, one.produced) for one in plain
+    ]
+    pairs = [[{"metric_name": "match", "threshold": 1.0}, {"score": 0.0, "eval_status": 2}]]
+    del document["eval_case_results"][0]["overall_eval_metric_results"]
+    document["eval_case_results"][0]["eval_metric_results"] = pairs
+    first = samples(written(tmp_path / "oldest.json", document))[0].produced
+    assert first and [(score.name, score.value, score.about["passed"]) for score in first.scores] == [
+        ("match", 0.0, False)
+    ]
+
+
+@pytest.mark.parametrize("spans", [True, False])
+def test_scores_of_braintrust_are_read_wherever_they_stand_in_the_trace(tmp_path: Path, *, spans: bool) -> None:
+    """A page of the API, a list in any order, and lines; a scorer that gives more than 0 and 1 knows no pass mark here."""
+    rows = braintrust_rows({"a": {"same": True, "near": 0.4}, "b": {"same": False, "near": 1.0}}, spans=spans)
+    for name, content in {"page.json": {"events": rows}, "btql.json": {"data": rows[::-1]}, "rows.jsonl": rows}.items():
+        cases, runs = kept(written(tmp_path / name, content), "braintrust")
+        told = {case.fields.name: _verdicts(case, run) for case, run in zip(cases, runs, strict=True)}
+        assert told == {"a?": (True,), "b?": (False,)}
+        assert {score["name"]: score.get("isGrade") for score in foreign(runs[0])} == {"same": None, "near": True}
+        assert [bool(run.fields.tool_calls_log) for run in runs] == [spans] * 2
+
+
+def test_trials_of_one_braintrust_case_have_the_same_checks(tmp_path: Path) -> None:
+    plan: dict[str, Said | str] = {
+        "a": {"same": True, "skips": "n/a"}, "a#2": {"same": False, "skips": True}, "b": {"same": True, "skips": "n/a"}, "c": "down",
+    }  # fmt: skip
+    cases, runs = kept(written(tmp_path / "rows.jsonl", braintrust_rows(plan)))
+    assert len({case.id for case in cases}) == 3
+    assert [_scorers(case) for case in cases] == [["same", "skips"], ["same", "skips"], ["same"], ["same"]]
+    assert [run.fields.error_message for run in runs] == [None, None, None, "down"]
+
+
+def test_records_of_a_braintrust_data_set_are_cases_alone(tmp_path: Path) -> None:
+    row = {
+        "id": "d1",
+        "_xact_id": "1",
+        "dataset_id": "geo",
+        "input": {"q": 1},
+        "expected": "Paris",
+        "metadata": {"k": 1},
+    }
+    (case,), runs = kept(written(tmp_path / "d.jsonl", [row]), "braintrust")
+    assert (case.fields.inputs, case.fields.expected_outputs, case.fields.assertions, runs) == (
+        {"q": 1}, {"output": "Paris"}, (), [],
+    )  # fmt: skip
+
+
+def test_evaluators_of_azure_have_their_recorded_verdict(tmp_path: Path) -> None:
+    """A line that failed has none; an evaluator that was skipped has no say; figures of one's own decide nothing."""
+    plan: dict[str, Said] = {
+        **PLAN, "skip": {"same": True, "brief": "n/a"}, "own": {"same": True, "brief": True, "length": 5.0},
+    }  # fmt: skip
+    cases, runs = kept(written(tmp_path / "az.json", azure_results(plan)), "azure-evaluation")
+    assert {_planned(case): _verdicts(case, run) for case, run in zip(cases, runs, strict=True)} == {
+        **{name: tuple(one if isinstance(one, bool) else None for one in said.values()) for name, said in PLAN.items()},
+        "skip": (True,), "own": (True, True),
+    }  # fmt: skip
+    assert (runs[0].fields.outputs, cases[0].fields.expected_outputs) == (
+        {"output": "It is Paris"},
+        {"output": "Paris"},
+    )
+
+
+def test_rows_of_azure_are_trials_conversations_and_answers_of_a_target(tmp_path: Path) -> None:
+    talk = [
+        {"role": role, "content": text}
+        for role, text in (("user", "Hi"), ("assistant", "Hello"), ("user", "Bye"), ("assistant", "Ciao"))
+    ]
+    rows = [
+        {"inputs.query": "Q", "outputs.response": "A", "outputs.own.ok": True},
+        {"inputs.query": "Q", "outputs.response": "B", "outputs.own.ok": False},
+        {"inputs.conversation": {"messages": talk}, "outputs.fluency.gpt_fluency": 4.0},
+        {"inputs.query": "T", "inputs.response": "x", "outputs.f1_score.f1_score": 0.2, "outputs.f1_score.f1_result": "fail"},
+        {"inputs.query": "old", "inputs.response": "x", "outputs.tool.tool": "not applicable", "outputs.tool.tool_result": "pass"},
+    ]  # fmt: skip
+    cases, runs = kept(written(tmp_path / "az.json", {"rows": rows, "metrics": {}}), "azure-evaluation")
+    assert [_verdicts(case, run) for case, run in zip(cases, runs, strict=True)] == [
+        (True,), (False,), (None,), (False,), (None,),
+    ]  # fmt: skip
+    assert [run.fields.outputs["output"] for run in runs] == ["A", "B", "Ciao", "x", "x"]
+    assert [extra(run)["log"]["epoch"] for run in runs[:2]] == [1, 2]
+    assert cases[2].fields.inputs == {"messages": [talk[0], talk[2]]}
