@@ -125,8 +125,8 @@ async def test_slack_is_sent_one_text_that_sets_no_link_and_no_mention(engine: E
     await drained(engine, route=routed(orchestrator=there, tasks=there))
     texts = sorted(json.loads(body)["text"] for _, body in hook.taken)
     assert texts == [
-        "*Investigate &lt;b&gt; (critical)*\nScore 0.955 → 0.670.",
         "*Benchmark regression*\nRefunds fell: &lt;!channel&gt; &lt;https://x|y&gt; &amp; more\n`minions-evals diff nightly-7 3ad83a15`",
+        "*Investigate &lt;b&gt; (critical)*\nScore 0.955 → 0.670.",
     ]
     assert all("webhook-signature" not in headers for headers, _ in hook.taken)
 
