@@ -38,6 +38,7 @@ def confined_path(text: str, *, field: str, remedy: str = "") -> PurePosixPath:
         else "it is absolute" if path.is_absolute() or of_windows
         else "it has a .. part" if ".." in path.parts
         else "it has a NUL character" if "\0" in text
+        else "it is not UTF-8" if text.encode("utf-8", "ignore").decode() != text
         else ""
     )  # fmt: skip
     if refused:

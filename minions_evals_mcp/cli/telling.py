@@ -11,7 +11,7 @@ from minions_evals_mcp.errors import EvalsError, InstrumentError, StoppedError
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.presentation.next_steps import Terminal, in_terms, wire_in_terms
 from minions_evals_mcp.report.named_store import in_store, named_store
-from minions_evals_mcp.report.plain import hanging
+from minions_evals_mcp.report.plain import hanging, harmless
 
 if TYPE_CHECKING:
     from pydantic import JsonValue  # for annotations alone
@@ -22,7 +22,7 @@ UNDER_WAY: list[str] = []
 
 def tell(text: str, *, aside: bool = False) -> None:
     """Writes lines to stdout, or aside to stderr; at a terminal they are folded between words at its width."""
-    text = rendered(text)
+    text = harmless(rendered(text))
     stream = sys.stderr if aside else sys.stdout
     stream.write(_folded(text) if stream.isatty() else text)
 

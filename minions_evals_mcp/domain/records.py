@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
@@ -16,7 +17,7 @@ from pydantic_core import ErrorDetails, to_json
 from minions_evals_mcp.domain import audits, definitions, neighbours, results
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.incoming.near_keys import KeysRead, keys_read
+from minions_evals_mcp.domain.incoming.near_keys import KeysRead, keys_read, plain_key
 from minions_evals_mcp.domain.incoming.omitted import refused_as_omitted
 from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.step_fields import with_extra
@@ -169,6 +170,8 @@ def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[F
     fields = _fields(TYPES[envelope.type], held, name)
     if isinstance(fields, neighbours.AgentRun) and fields.lacks_output:
         raise InvalidRecordError(NO_OUTPUT, field="fields.outputs", record=name)
+    if isinstance(fields, neighbours.AgentRun) and not fields.inputs:
+        _vet_no_case(fields.extra, name)
     created = envelope.created_at or now
     return Record(
         id=envelope.id or new_id,
@@ -183,6 +186,20 @@ def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[F
     )
 
 
+def _vet_no_case(extra: Mapping[str, JsonValue], name: str) -> None:
+    """Raises where an output names its case and no inputs: nothing would ever match it, and it cannot be changed."""
+    named = next((key for key in extra if plain_key(key) in CASE_KEYS), None)
+    if named is not None:
+        raise InvalidRecordError(
+            "an agent-run is matched with its test case by equal inputs, not by a case's id",
+            field=f"fields.{named}",
+            record=name,
+            remedy="Put the inputs of that case into fields.inputs.",
+        )
+
+
+CASE_KEYS = frozenset({"testcaseid", "testcase", "caseid", "testcaseref"})
+"""What callers call the case of an output, without case and separators."""
 NO_OUTPUT = (
     "an agent-run that succeeded has outputs; without one give errorMessage, stopReason, or status failed or running"
 )

@@ -24,7 +24,7 @@ class HeldLog:
 
 def held_by(arrived: Arrived) -> HeldLog:
     """Returns what the text holds; raises `InvalidRecordError` saying where it cannot be read."""
-    value: JsonValue = parse_json(arrived.text, arrived.where)  # pyright: ignore[reportAssignmentType]  JSON all through
+    value: JsonValue = parse_json(arrived.text, arrived.where, is_log=True)  # pyright: ignore[reportAssignmentType]  JSON all through
     try:
         if is_otlp(value):
             return HeldLog(spans=tuple(spans_of(value)))

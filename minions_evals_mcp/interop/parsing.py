@@ -7,8 +7,10 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import cast
 
 import yaml
+from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
 
@@ -82,17 +84,50 @@ def parse_yaml(text: str, path: str, *, yaml12: bool = False) -> object:
         raise InvalidRecordError(f"no YAML: {error}", where=path) from None
 
 
-def parse_json(text: str, path: str, *, line: int = 1) -> object:
-    """The value that the text is, which begins at that line of the file; raises `InvalidRecordError` with file and line."""
+def parse_json(text: str, path: str, *, line: int = 1, is_log: bool = False) -> object:
+    """The value that the text is, which begins at that line of the file; raises `InvalidRecordError` with file and line.
+
+    Half of a surrogate pair, which no text can hold, is refused; in a log, whose writer cut a text, it is read as U+FFFD.
+    """
     try:
-        return _DISTINCT.decode(text)
+        value = _DISTINCT.decode(text)
+        if ESCAPED_HALF.search(text):
+            value = whole_characters(cast("JsonValue", value)) if is_log else _of_texts(value)
     except json.JSONDecodeError as error:
         reason, at = f"{error.msg} at column {error.colno}", line + error.lineno - 1
+    except UnicodeEncodeError:
+        reason, at = "it holds half of a surrogate pair, which no text can hold", line
     except ValueError as error:
-        reason, at = str(error), line
+        reason, at = (_TOO_LONG if str(error).startswith("Exceeds the limit") else str(error)), line
     except RecursionError:
         reason, at = "nested too deeply", line
+    else:
+        return value
     raise InvalidRecordError(f"no JSON: {reason}", where=f"{path}:{at}")
+
+
+ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_HALF = re.compile("[\ud800-\udfff]")
+_TOO_LONG = "a whole number has more than 4,300 digits"
+
+
+def _of_texts(value: object) -> object:
+    """The value; raises `UnicodeEncodeError` for half of a surrogate pair in it."""
+    json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def whole_characters(value: JsonValue) -> JsonValue:
+    """The value with U+FFFD for each half of a surrogate pair, which a model's cut token leaves and no text can hold."""
+    match value:
+        case str():
+            return _HALF.sub("\ufffd", value)
+        case dict():
+            return {_HALF.sub("\ufffd", key): whole_characters(part) for key, part in value.items()}
+        case list():
+            return [whole_characters(part) for part in value]
+        case _:
+            return value
 
 
 def distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:

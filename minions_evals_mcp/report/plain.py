@@ -16,6 +16,15 @@ HIDDEN = late(
 """Control, direction and invisible characters; not tab and line feed."""
 
 
+_ACTING = late("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters by which a terminal acts: control and direction characters; not tab and line feed."""
+
+
+def harmless(text: str) -> str:
+    """The lines without characters by which a terminal acts: what every printer writes, whoever the words are from."""
+    return _ACTING.sub("", text)
+
+
 def shortened(text: str, limit: int) -> str:
     """The text on one line of at most `limit` characters, cut between words."""
     clean = printable(text, 8 * limit)

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
-from minions_evals_mcp.report.plain import hanging
+from minions_evals_mcp.report.plain import hanging, harmless
 
 LONGEST, WIDEST, WHY = 60, 110, 90
 """A table is no wider, its reasons no longer: a person reads lines, not a screen's width."""
 
 
-def console() -> Console:
+class Screen(Console):
+    """A console that writes no character by which a terminal acts, whatever it is given: only styles of ours do."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As the library's, each part made harmless."""
+        for part in super().render(renderable, options):
+            yield part if part.control else part._replace(text=harmless(part.text))
+
+
+def console(**settings: Any) -> Console:
     """The terminal, or a pipe that gets plain text."""
-    return Console(highlight=False, soft_wrap=False)
+    return Screen(highlight=False, soft_wrap=False, **settings)
 
 
 def on_screen(line: str, out: Console) -> str:

@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.interop.suite import read_suite
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -176,3 +177,14 @@ def test_a_refusal_keeps_its_parts_for_programs(tmp_path: Path) -> None:
         read(tmp_path / "s.jsonl", json.dumps(BAD_CASE))
     error = found.value
     assert (error.where, error.record, error.field) == (f"{tmp_path / 's.jsonl'}:1", "test-case d", "fields.inptus")
+
+
+@pytest.mark.parametrize("text", ['{"q": "\\ud83d"}', '{"\\uDC00": 1}', '["a", {"q": ["\\ud83d x"]}]'])
+def test_half_a_character_is_refused_in_a_suite_and_mended_in_a_log(text: str) -> None:
+    """A writer of logs that cuts texts at a length leaves halves; a suite's author would lose what was meant."""
+    with pytest.raises(InvalidRecordError, match="half of a surrogate pair"):
+        parse_json(text, "s.json")
+    read = parse_json(text, "request", is_log=True)
+    assert "\ufffd" in json.dumps(read, ensure_ascii=False)
+    json.dumps(read, ensure_ascii=False).encode()
+    assert parse_json('{"q": "\\ud83d\\ude00"}', "s.json") == {"q": "\U0001f600"}

@@ -17,7 +17,7 @@ from minions_evals_mcp.server.edge.argument_types import LISTED
 from minions_evals_mcp.server.options import ServerOptions, read_options
 from tests.server.write_schemas import KEPT, made
 from tests.shared.server.hosts import Host, hosted, tokens_in
-from tests.workshop import config_in
+from tests.workshop import Json, config_in
 
 ROOT = Path(__file__).parents[2]
 SNAPSHOT = Path(__file__).with_name("schemas.json")
@@ -152,3 +152,22 @@ async def test_a_verb_of_the_documents_is_refused_with_the_call_that_does_it(hos
 def test_a_caller_who_has_only_the_descriptions_can_write_a_world_and_its_checks(word: str) -> None:
     save = json.loads(SNAPSHOT.read_text("utf-8"))["save_records"]
     assert word in json.dumps(save)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "hint"),
+    [
+        ("submit_judgments", {"runId": "r", "judgments": []}, "unknown argument 'judgments', did you mean 'packets'?"),
+        ("classify_failure", {"runId": "r"}, "unknown argument 'runId', did you mean 'id'?"),
+        ("get_record", {"recordId": "r"}, "unknown argument 'recordId', did you mean 'id'?"),
+        ("run_benchmark", {"benchmark": "b"}, "unknown argument 'benchmark', did you mean 'benchmarkId'?"),
+        ("list_records", {}, "type is missing (one of run, message, test-case"),
+        ("audit", {}, "did you mean audit_benchmark?"),
+        ("classify", {}, "did you mean classify_failure?"),
+        ("trend", {}, "did you mean detect_trend?"),
+    ],
+)
+async def test_a_wrong_name_is_answered_with_the_one_that_was_meant(
+    host: Host, tool: str, arguments: Json, hint: str
+) -> None:
+    assert hint in await host.refused(tool, **arguments)

@@ -10,7 +10,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.reached_resources import NamedResources
 from minions_evals_mcp.interop.worlds.agreed import has_agreed, keep_agreed
 from minions_evals_mcp.project import Project
-from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.report.plain import harmless, printable
 from minions_evals_mcp.targets.command import command_settings
 
 SHOWN = 20
@@ -44,7 +44,7 @@ def vet_consent(file: Path, named: NamedResources, *, yes: bool) -> None:
             remedy="Read the file, then add --yes (also in CI).",
         )
     listed = "".join(f"  {line}\n" for line in lines)
-    sys.stderr.write(f"{file}\n{listed}with your permissions. Agree until this list changes? [y/N] ")
+    sys.stderr.write(f"{harmless(str(file))}\n{listed}with your permissions. Agree until this list changes? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise BadInputError(

@@ -138,11 +138,15 @@ NOTED = 5
 
 
 def reading_notes(arrivals: Iterable[Arrival]) -> Iterator[str]:
-    """Yields what was read otherwise than it was written, of the first records and how many more there are."""
-    notes = [note for arrival in arrivals for note in arrival.notes]
-    yield from notes[:NOTED]
-    if len(notes) > NOTED:
-        yield f"and {len(notes) - NOTED} more records with such notes"
+    """Yields what was read otherwise than it was written: each way of it once, with the first record that was read so."""
+    names: dict[str, list[str]] = {}
+    for note in (note for arrival in arrivals for note in arrival.notes):
+        name, _, reading = note.partition(": ")
+        names.setdefault(reading, []).append(name)
+    for reading, (first, *others) in [*names.items()][:NOTED]:
+        yield f"{first}{f' and {len(others)} more' if others else ''}: {reading}"
+    if len(names) > NOTED:
+        yield f"and {sum(map(len, [*names.values()][NOTED:]))} more records with such notes"
 
 
 def rubric_notes(db: Db, written: Iterable[Record[Fields]]) -> Iterator[str]:

@@ -14,15 +14,15 @@ from pydantic_core import to_json
 from minions_evals_mcp import bounded_files
 from minions_evals_mcp.confined_paths import confined_path
 from minions_evals_mcp.domain.request_fields import More
-from minions_evals_mcp.domain.values import Text, Value
+from minions_evals_mcp.domain.values import Text, Value, first_named
 from minions_evals_mcp.engine.lift.arms import Arm
-from minions_evals_mcp.engine.lift.components import ABLATED, Ablation, Group, groups_in, named
+from minions_evals_mcp.engine.lift.components import ABLATED, Ablation, groups_in, named
 from minions_evals_mcp.engine.lift.run_lift import LiftPlan
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.lifts.lift_suite import LiftSuite, lift_suite
 from minions_evals_mcp.interop.lifts.plugin_cases import CASE, MANIFESTS, PROMPT, is_plugin, plugin_cases, plugin_name
-from minions_evals_mcp.interop.lifts.plugin_components import components_of, files_without
+from minions_evals_mcp.interop.lifts.plugin_components import PluginFiles
 from minions_evals_mcp.interop.lifts.plugin_suite import plugin_suite
 from minions_evals_mcp.interop.parsing import parse_yaml
 from minions_evals_mcp.interop.skill_evals import EVALS, SKILL_FILE, read_evals, skill_name
@@ -35,6 +35,8 @@ MAX_STEM = 60
 SKILLS_AT = ".claude/skills"
 PLUGIN_AT = PurePosixPath("plugin")
 """Where in a workspace a plugin is laid."""
+MOST_COMPONENTS, NAMED = 200, 5
+"""So many components of a plugin are told apart, and so many paths are named."""
 YAML = (".yaml", ".yml")
 PLACE = "Give a relative path in the workspace, such as AGENTS.md."
 
@@ -180,10 +182,10 @@ def _of_plugin(request: LiftRequest, folder: Path, plugin: str, at: datetime) ->
     name = request.name or plugin
     suite = plugin_suite(name, cases, at=at)
     whole = laid_at(folder, PLUGIN_AT, but=EVALS.parent.name)
-    components = components_of(whole, PLUGIN_AT)
+    files = PluginFiles.at(whole, PLUGIN_AT)
     manifest = tuple(
         file
-        for file in files_without(whole, PLUGIN_AT, components)
+        for file in files.without(files.components)
         if file.place.relative_to(PLUGIN_AT).as_posix() in map(str, MANIFESTS)
     )
     with_ = (*whole, *_laid(request.with_, Path(), request))
@@ -196,21 +198,34 @@ def _of_plugin(request: LiftRequest, folder: Path, plugin: str, at: datetime) ->
         records=suite.records,
         skill=skill_name(skills[0]) if len(skills) == 1 and suite.should_trigger else None,
         should_trigger=suite.should_trigger,
-        notes=suite.notes,
+        notes=(*suite.notes, *_elsewhere(files, request)),
         runs=suite.runs,
-        ablation=None if request.components is None else _ablation(name, with_, components, request.components),
+        ablation=None
+        if request.components is None
+        else _ablation(name, files, with_[len(whole) :], request.components),
     )
 
 
-def _ablation(name: str, files: Sequence[Laid], components: Group, most_outputs: int) -> Ablation:
-    """The arms that lay the plugin without a group of its components; raises `BadInputError` where it has none."""
+def _elsewhere(files: PluginFiles, request: LiftRequest) -> list[str]:
+    paths = files.elsewhere(PLUGIN_AT) if request.components is not None else []
+    return [f"not tried apart, for the manifest names them by path: {first_named(paths, NAMED)}"] if paths else []
+
+
+def _ablation(name: str, files: PluginFiles, beside: Sequence[Laid], most_outputs: int) -> Ablation:
+    """The arms that lay the plugin without a group of its components; raises `BadInputError` for none and for too many."""
+    components = files.components
     if not components:
         raise BadInputError(
             "the plugin has no skill, agent, command, hook or MCP server.",
             remedy=f"Leave {argument('components')} out.",
         )
+    if len(components) > MOST_COMPONENTS:
+        raise BadInputError(
+            f"the plugin has {len(components):,} components, and at most {MOST_COMPONENTS} are told apart.",
+            remedy=f"Leave {argument('components')} out, or try a part of the plugin.",
+        )
     arms = {
-        group: Arm(name, ABLATED, files_without(files, PLUGIN_AT, group), lacks=named(group))
+        group: Arm(name, ABLATED, (*files.without(group), *beside), lacks=named(group))
         for group in groups_in(components)
     }
     return Ablation(components, arms, most_outputs)

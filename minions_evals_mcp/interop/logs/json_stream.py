@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.parsing import distinct
+from minions_evals_mcp.interop.parsing import ESCAPED_HALF, distinct, whole_characters
 
 CUT_OFF = "it is cut off"
 CHUNK = 1 << 18
@@ -24,8 +24,6 @@ _DECODER = json.JSONDecoder()
 _DISTINCT = json.JSONDecoder(object_pairs_hook=distinct)
 _SPACE = re.compile(r"[ \t\n\r]*")
 _MARKS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[,\[{]', re.DOTALL)
-_HALF_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
-_HALF = re.compile("[\ud800-\udfff]")
 _FEW = 1000
 _NEAR_END = 32
 """A fault so near to the end of what was read may be only that more is to come (`tru`, `-Infin`, a cut escape)."""
@@ -159,7 +157,7 @@ class _Stream:
             else:
                 if end < len(self._buffer) or not self._more():
                     self._began, self._at = self._at, end
-                    return _whole(value) if _HALF_ESCAPED.search(self._buffer, self._began, end) else value
+                    return whole_characters(value) if ESCAPED_HALF.search(self._buffer, self._began, end) else value
 
     def _is_open(self, error: json.JSONDecodeError) -> bool:
         return error.msg.startswith("Unterminated") or error.pos >= len(self._buffer) - _NEAR_END
@@ -192,19 +190,6 @@ class _Stream:
 
     def _fault(self, reason: str) -> InvalidRecordError:
         return InvalidRecordError(f"no JSON: {reason} (character {self._passed + self._at + 1})", where=self._where)
-
-
-def _whole(value: JsonValue) -> JsonValue:
-    """The value with U+FFFD for each half of a surrogate pair, which a model's cut token leaves and no text can hold."""
-    match value:
-        case str():
-            return _HALF.sub("\ufffd", value)
-        case dict():
-            return {_HALF.sub("\ufffd", key): _whole(part) for key, part in value.items()}
-        case list():
-            return [_whole(part) for part in value]
-        case _:
-            return value
 
 
 def glimpse(text: str, *, depth: int = 4) -> JsonValue:

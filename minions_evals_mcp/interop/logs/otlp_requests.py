@@ -113,7 +113,7 @@ def _of_json(body: bytes) -> Json:
         raise BadInputError(f"the request is no UTF-8: {error.reason}.") from None
     if more_values_than(MOST_VALUES, text):
         raise _too_many()
-    read: JsonValue = parse_json(text, "request")  # pyright: ignore[reportAssignmentType]  JSON all through
+    read: JsonValue = parse_json(text, "request", is_log=True)  # pyright: ignore[reportAssignmentType]  JSON all through
     if not isinstance(read, dict):
         raise BadInputError("the request is no JSON object.")
     return read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import secrets
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
@@ -47,6 +48,9 @@ _BEGINS_JSON = frozenset("[{n")
 """How the text of a list, an object or a null begins: some hosts send these as text."""
 SHOWN = 60
 """So much of a refused value is quoted."""
+SLIP = 0.75
+"""Names as like as this are one, misspelt."""
+_WORD = re.compile("[a-z]+")
 
 
 class ToolArguments(ArgModelBase):
@@ -171,26 +175,51 @@ def _refused(schema: Mapping[str, Any], error: ValidationError | RecursionError)
     details = error.errors(include_url=False, include_context=True)
     known: dict[str, Any] = schema["properties"]
     needed = {str(name) for name in schema.get("required", ())}
-    problems = [_problem(detail, known, needed) for detail in details[:3]]
+    lone = _lone_pair(details)
+    problems = [_problem(detail, known, needed, lone) for detail in details[:3]]
     more = [f"and {len(details) - 3} more"] if len(details) > 3 else []
     required = ", ".join(schema.get("required", ())) or "none"
     wrong = f"{'; '.join(problems + more)}.".replace("?.", "?")
     return f"bad-arguments: {wrong} Nothing has run. Arguments: {', '.join(known)}; required: {required}."
 
 
-def _problem(detail: ErrorDetails, known: Mapping[str, Any], needed: Collection[str]) -> str:
+def _lone_pair(details: Collection[ErrorDetails]) -> str:
+    """The one argument that is missing where one unknown is given: it was meant, however it is called."""
+    top = [detail for detail in details if len(detail["loc"]) == 1]
+    missing = [str(detail["loc"][0]) for detail in top if detail["type"] == "missing"]
+    unknown = [detail for detail in top if detail["type"] == "extra_forbidden"]
+    return missing[0] if len(missing) == len(unknown) == 1 else ""
+
+
+def _problem(detail: ErrorDetails, known: Mapping[str, Any], needed: Collection[str], lone: str) -> str:
     path = ".".join(str(part)[:SHOWN] for part in detail["loc"])
     match detail["type"]:
         case "extra_forbidden":
-            near = difflib.get_close_matches(to_camel(path), known, 1, 0.5) if len(detail["loc"]) == 1 else []
-            return f"unknown argument {path!r}" + (f", did you mean {near[0]!r}?" if near else "")
+            near = _near(path, known, lone) if len(detail["loc"]) == 1 else ""
+            return f"unknown argument {path!r}" + (f", did you mean {near!r}?" if near else "")
         case "missing":
-            return f"{path} is missing"
+            values = known.get(path, {}).get("enum", ())
+            return f"{path} is missing" + (f" (one of {', '.join(map(str, values))})" if values else "")
         case "value_error":
             return f"{path}: {detail['msg'].removeprefix('Value error, ')}".removeprefix(": ")
         case _:
             optional = "" if path in needed or path not in known else " (optional: null leaves it out)"
             return f"{path}: {detail['msg']}, not {_quoted(detail['input'])}{optional}"
+
+
+def _near(name: str, known: Mapping[str, Any], lone: str) -> str:
+    """The argument that was meant: one spelt nearly so, else the lone missing one, else the likest."""
+    spelt = difflib.get_close_matches(to_camel(name), known, 1, 0.5)
+    is_slip = bool(spelt) and bool(difflib.get_close_matches(to_camel(name), spelt, 1, SLIP))
+    return spelt[0] if is_slip or (spelt and not lone) else lone
+
+
+def nearest_tool(name: str, known: Collection[str]) -> str:
+    """The tool that was meant: one spelt nearly so, else the only one that has all the words asked for, else the likest."""
+    words = frozenset(_WORD.findall(name.lower()))
+    with_words = [tool for tool in known if words and words <= frozenset(tool.split("_"))]
+    slip, likest = (difflib.get_close_matches(name, known, 1, cutoff) for cutoff in (SLIP, 0.6))
+    return next(iter((*slip, *(with_words if len(with_words) == 1 else ()), *likest)), "")
 
 
 def _quoted(value: object) -> str:
@@ -274,9 +303,9 @@ class EvalsServer(MCPServer[None]):
         """As the SDK's; an unknown tool is refused with those that are known."""
         if self._tool_manager.get_tool(name) is None:
             known = [tool.name for tool in self._tool_manager.list_tools()]
-            near = difflib.get_close_matches(name, known, 1)
+            near = nearest_tool(name, known)
             meant = meant_call(name, known)
-            hint = f"tools are {', '.join(known)}." if not near else f"did you mean {near[0]}?"
+            hint = f"tools are {', '.join(known)}." if not near else f"did you mean {near}?"
             why = self.withheld.get(name, hint if meant is None else f"call {meant}.")
             raise ToolError(f"unknown-tool: {name[:SHOWN]!r}; {why}")
         return await super().call_tool(name, arguments, context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -50,6 +51,17 @@ RUN_NAMES = (
     "id", "key", "kind", "subjectId", "state", "reason", "units", "promptVersionRef", "score", "passedCount", "passed", "isRegression",
     "startedAt",
 )  # fmt: skip
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    "test-run": ("testCaseId", "promptVersionRef", "passed", "totalScore", "maxPossibleScore"),
+    "eval-judgment": ("testRunId", "criterionId", "score", "maxScore", "judgedBy"),
+    "benchmark-run": ("benchmarkId", "promptVersionRef", "purpose", "overallScore", "passedCount", "totalCount", "isRegression"),
+    "eval-metric": ("benchmarkRunId", "dimension", "score", "maxScore"),
+    "prompt-comparison": ("benchmarkId", "promptVersionA", "promptVersionB", "scoreA", "scoreB", "verdict"),
+    "eval-failure": ("testRunId", "failureType", "severity", "resolvedAt"),
+    "approval": ("promptVersionRef", "decision", "decidedBy"),
+    "audit": ("subject", "cheatPassRate", "mutationScore", "caseCount"),
+}  # fmt: skip
+"""What a list shows of each computed record: it has no title of its own, and no status."""
 LOOKED_AT = 5
 """The most runs that went on which are named as the next to look at."""
 
@@ -73,7 +85,8 @@ async def list_records(call: Call, arguments: ListRecords) -> CallToolResult:
 async def _page(call: Call, request: ListRecords, after: int) -> tuple[list[tuple[int, Json]], int]:
     """Each record's number and row, one more than was asked for, and how many there are; fields are read only where shown."""
     most, kind = request.limit + 1, str(request.type)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  a Literal made of the table
-    if request.detail == "summary" and not request.fields:
+    figures = FIGURES.get(kind, ())
+    if request.detail == "summary" and not request.fields and not figures:
         lines, total = await views.lines(call.engine, kind, after=after, limit=most)
         return [(line.seq, _line(line)) for line in lines], total
     page, total = await views.page(call.engine, kind, after=after, limit=most)
@@ -85,9 +98,13 @@ def _line(line: views.Line | Record[Fields]) -> Json:
 
 
 def _row(record: Record[Fields], arguments: ListRecords) -> Json:
-    if not arguments.fields:
+    figures = FIGURES.get(record.type, ()) if arguments.detail == "summary" else ()
+    if not arguments.fields and not figures:
         return record.wire()
     fields = {**record.wire(), **wire_fields(record.fields)}
+    if not arguments.fields:
+        shown = {name: fields[name] for name in figures if fields.get(name) is not None}
+        return {"id": record.id, **shown, "updatedAt": iso(record.updated_at)}
     return {**_line(record), **{name: fields[name] for name in arguments.fields if name in fields}}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path, PurePosixPath
 from typing import cast
 
@@ -10,7 +11,9 @@ import pytest
 
 from minions_evals_mcp.engine.lift.components import PluginComponent, groups_in
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.lifts.plugin_components import components_of, files_without
+from minions_evals_mcp.interop.lifts import plugin_components
+from minions_evals_mcp.interop.lifts.plugin_components import PluginFiles
+from minions_evals_mcp.interop.parsing import parse_json
 from minions_evals_mcp.targets.workspace import Workspaces, laid_at
 from tests.cli.decide.test_lift_plugin import host, lift, plugin, put
 from tests.shared.cli.terminal import Json, Terminal
@@ -41,19 +44,24 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def laid(folder: Path) -> PluginFiles:
+    """The plugin as it is laid in an arm."""
+    return PluginFiles.at(laid_at(folder, AT), AT)
+
+
 def test_skills_agents_commands_hooks_and_servers_are_components(folder: Path) -> None:
-    assert [str(component) for component in components_of(laid_at(folder, AT), AT)] == NAMED
+    assert [str(component) for component in laid(folder).components] == NAMED
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_an_arm_lacks_what_was_left_out_and_nothing_else(folder: Path, name: str) -> None:
-    files = laid_at(folder, AT)
-    kept = files_without(files, AT, [one for one in components_of(files, AT) if str(one) == name])
-    assert [str(one) for one in components_of(kept, AT)] == [other for other in NAMED if other != name]
+    files = laid(folder)
+    kept = files.without([one for one in files.components if str(one) == name])
+    assert [str(one) for one in PluginFiles.at(kept, AT).components] == [other for other in NAMED if other != name]
     with Workspaces({"v": kept}).opened({}, "v") as workspace:
-        again = laid_at(workspace / "plugin", AT)
-        assert [str(one) for one in components_of(again, AT)] == [other for other in NAMED if other != name]
-        assert {"plugin/skills/README.md", "plugin/lib/shared.py"} <= {str(file.place) for file in again}
+        again = laid(workspace / "plugin")
+        assert [str(one) for one in again.components] == [other for other in NAMED if other != name]
+        assert {"plugin/skills/README.md", "plugin/lib/shared.py"} <= {str(file.place) for file, _ in again.parts}
         assert json.loads((workspace / "plugin/hooks/hooks.json").read_text("utf-8"))["description"] == "d"
 
 
@@ -87,3 +95,64 @@ def test_the_component_is_said_in_words_and_json(at: Terminal) -> None:
     refused = at.run("lift", "rules.md", "--components", "9", "--target", "claude", "--json")
     assert refused.code == 2
     assert "--components needs the folder of a plugin with its own cases" in str(refused.error())
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "why"),
+    [
+        (b".mcp.json", b'{"a\xe9": {"command": "x"}}', "cannot be read"),
+        (b".mcp.json", b'{"a\\ud800": {"command": "x"}}', "half of a surrogate pair"),
+        (b".mcp.json", b'{"a": {"n": 1' + b"0" * 5000 + b"}}", "more than 4,300 digits"),
+        (b".mcp.json", b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}", "nested too deeply"),
+        (b"hooks/hooks.json", b"", "no JSON"),
+        (b"commands/\xff.md", b"x", "it is not UTF-8"),
+        (b"evals/case-0/prompt.md", b"---\nruns: 1\n---\n\xff", "cannot be read"),
+    ],
+)
+def test_a_file_of_a_strangers_plugin_that_cannot_be_read_is_refused_by_name(
+    at: Terminal, path: bytes, content: bytes, why: str
+) -> None:
+    file = os.path.join(os.fsencode(at.folder / plugin(host(at), cases=2)), path)  # noqa: PTH118  bytes that are no text
+    os.makedirs(os.path.dirname(file), exist_ok=True)  # noqa: PTH103, PTH120  as above
+    with open(file, "wb") as written:  # noqa: PTH123  as above
+        written.write(content)
+    refused = lift(at, "units", "--components", "4")
+    assert (refused.code, why in str(refused.error())) == (2, True), refused.err
+
+
+def test_a_plugin_of_too_many_components_is_refused_and_many_are_read_once(
+    at: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = plugin(host(at), cases=2)
+    put(at, f"{folder}/.mcp.json", {f"s{number}": {"command": "x"} for number in range(201)})
+    refused = lift(at, folder, "--components", "4")
+    assert "the plugin has 202 components, and at most 200 are told apart" in str(refused.error())
+    reads: list[str] = []
+
+    def reading(text: str, path: str) -> object:
+        reads.append(path)
+        return parse_json(text, path)
+
+    monkeypatch.setattr(plugin_components, "parse_json", reading)
+    files = laid(at.folder / folder)
+    for component in files.components[:20]:
+        assert len(files.without([component])) == len(files.parts) - (component.kind == "skill")
+    assert len(reads) <= 2 + 20, "once for its components, and once for each arm that leaves an entry out"
+
+
+def test_what_a_manifest_names_by_path_is_said_to_be_in_every_arm(at: Terminal) -> None:
+    at = host(at)
+    folder = plugin(at, cases=2)
+    named: Json = {"name": "units", "version": "0.1.0", "commands": "./mine", "agents": ["./a.md"]}
+    put(at, f"{folder}/.claude-plugin/plugin.json", named)
+    notes = cast("list[str]", lift(at, folder, "--components", "4").one()["notes"])
+    assert "not tried apart, for the manifest names them by path: ./a.md, ./mine" in notes
+
+
+def test_names_of_components_bring_no_control_character_to_the_terminal(at: Terminal) -> None:
+    at = host(at)
+    folder = plugin(at, cases=2)
+    put(at, f"{folder}/.mcp.json", {"red\x1b[31m\x9b2J": {"command": "x"}})
+    ended = at.run("lift", folder, "--target", "claude", "--components", "4")
+    assert "MCP server red" in ended.out + ended.err
+    assert not {"\x1b", "\x9b"} & set(ended.out + ended.err)

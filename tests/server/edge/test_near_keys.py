@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -11,12 +13,16 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.incoming.near_keys import SYNONYMS
 from minions_evals_mcp.domain.neighbours import AgentRun
-from minions_evals_mcp.domain.records import IMPORTABLE, TYPES
+from minions_evals_mcp.domain.records import IMPORTABLE, TYPES, record_from_wire
+from minions_evals_mcp.domain.records import reading_notes as notes_of
+from minions_evals_mcp.engine.records.save_records import Arrival, reading_notes
+from minions_evals_mcp.errors import InvalidRecordError
 from tests.hang import HANG_S
 from tests.shared.server.hosts import Host, part
 from tests.shared.server.wire import forked
 from tests.workshop import Json
 
+NOW = datetime(2026, 11, 29, tzinfo=UTC)
 RUN: Json = {
     "id": "r1", "type": "agent-run",
     "fields": {"agentId": "a", "input": {"q": "1"}, "output": "four", "promptVersionId": "p@1", "model": "m-1"},
@@ -87,3 +93,25 @@ async def test_a_message_with_an_agent_run_reads_the_same_keys(tmp_path: Path) -
             right: Json = {"agentRun": RUN, "testCaseId": None}
             sent = await host.call("send_message", type="agent-run-completed", payload=right)
             assert "read input as inputs" in str(sent["summary"])
+
+
+@pytest.mark.parametrize("key", ["testCaseId", "test_case_id", "caseId", "testCase"])
+def test_an_output_that_names_its_case_and_no_inputs_is_refused(key: str) -> None:
+    """It would match no case, and an agent-run is never changed."""
+    fields: dict[str, JsonValue] = {"agentId": "a", "output": "x", key: "c"}
+    with pytest.raises(InvalidRecordError, match=r"Put the inputs of that case into fields\.inputs"):
+        record_from_wire({"type": "agent-run", "fields": fields}, new_id="n", now=NOW)
+    kept = record_from_wire({"type": "agent-run", "fields": {**fields, "input": "q"}}, new_id="n", now=NOW)
+    assert isinstance(kept.fields, AgentRun)
+    assert kept.fields.extra == {key: "c"}
+
+
+def test_equal_readings_are_noted_once() -> None:
+    wires: list[JsonValue] = [
+        {"id": f"r{number}", "type": "agent-run", "fields": {"agentId": "a", "inputs": {}, "output": "x"}} for number in range(9)
+    ]  # fmt: skip
+    arrivals = [
+        Arrival(record_from_wire(wire, new_id="n", now=NOW), partial(str, "here"), notes=notes_of(wire))
+        for wire in wires
+    ]
+    assert [*reading_notes(arrivals)] == ["agent-run r0 and 8 more: read output as outputs"]
