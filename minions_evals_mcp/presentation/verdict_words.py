@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minions_evals_mcp.domain.results import EVIDENCE_WORDS
 from minions_evals_mcp.domain.values import first_named, iso
 from minions_evals_mcp.presentation.typeset import p_words
 from minions_evals_mcp.stats.attempts import sure_words
@@ -121,6 +122,11 @@ def level_words(start: LevelStart) -> str:
 
 def _moved(delta: float) -> str:
     return f"{'fell' if delta < 0 else 'rose'} by {abs(delta):.3f}"
+
+
+def drop_words(evidence: str | None) -> str:
+    """A run that fell by more than the documents' limit: a regression where that is more than chance."""
+    return "regression" if evidence == "supported" else f"dropped, {EVIDENCE_WORDS[evidence or 'undecidable']}"
 
 
 def trend_heading(trend: TrendSummary) -> str:
