@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import pytest
 from pydantic import BaseModel
@@ -177,14 +177,14 @@ def test_a_long_env_file_is_read_in_no_time(tmp_path: Path, line: str) -> None:
 def _numbers(table: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """Each key of a table that is a number or a truth, with the table's name."""
     for name, info in table.model_fields.items():
-        kind: object = info.annotation
+        kind: Any = info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from ((f"{name}.{below}", told) for below, told in _numbers(kind))
         elif {int, float, bool} & _types(kind):
             yield name, "bool" if bool in _types(kind) else "number"
 
 
-def _types(kind: object) -> set[object]:
+def _types(kind: Any) -> set[Any]:
     """The types of a union, without what is said of them."""
     return {kind}.union(*(_types(part) for part in get_args(kind))) if get_origin(kind) is not dict else set()
 
