@@ -35,6 +35,7 @@ KEYS: dict[str, str] = {
     "langsmith": "run_type trace_id inputs outputs dataset_id reference_example_id",
     "braintrust": "_xact_id input output expected scores span_attributes root_span_id span_parents experiment_id dataset_id",
     "azure-evaluation": "rows metrics studio_url inputs.query inputs.response inputs.ground_truth outputs.response",
+    "phoenix-experiment": "example_id repetition_number input reference_output output annotations latency_ms trace_id",
     "langfuse": "traceId observations scores sessionId projectId dataType expectedOutput datasetName",
     "ragas": "user_input response reference retrieved_contexts reference_contexts multi_responses rubrics",
     "data-set": "input expected_output expectedOutput context retrieval_context tools_called expected_tools scenario",
