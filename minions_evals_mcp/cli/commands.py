@@ -14,7 +14,7 @@ COMMANDS = {
     "list": ("keep.suites:list_", "List the records of one type."),
     "show": ("keep.suites:show", "Show one record and the records it links to."),
     "add": ("keep.definitions:add", "Make a test case or version of a prompt, or a branch of a case."),
-    "set": ("keep.definitions:set_", "Change fields of a test case or of a branch."),
+    "set": ("keep.definitions:set_", "Change fields of a test case, a branch or a benchmark."),
     "delete": ("keep.suites:delete", "Hide a record and keep its content (forget erases it)."),
     "forget": ("keep.forgetting:forget", "Erase content: a person's, a record's, or what is old."),
     "run": ("run.project_run:run_", "Run the project, or one benchmark or test case."),

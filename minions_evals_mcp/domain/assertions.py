@@ -63,7 +63,9 @@ class Assertion(Value):
     `context`. `provider` is the model that decides it in place of the run's, `rubric_prompt` what that is told in place
     of our words (a Nunjucks template); only a config that a person runs gives them. `config` is what code is told under
     that name, `context_transform` code that makes the context of the `context-…` types. `value_code` is code that gives
-    the `value` for each output, in a config's file. `assertions` (`assert` on the wire) is what an `assert-set` or a check of turns holds.
+    the `value` for each output, in a config's file. `quoted` are the texts that a template put into `value`: they are not its
+    author's words, and a judge reads them between marks. `assertions` (`assert` on the wire) is what an `assert-set` or a
+    check of turns holds.
     A record without one of these does not mention it.
     """
 
@@ -78,6 +80,7 @@ class Assertion(Value):
     context_transform: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
     config: Annotated[JsonValue, Field(exclude_if=lambda config: config is None)] = None
     value_code: Annotated[ScoringCode | None, Field(exclude_if=lambda code: code is None)] = None
+    quoted: Annotated[tuple[str, ...], Field(strict=False, exclude_if=lambda texts: not texts)] = ()
     assertions: Annotated[
         tuple[Assertion, ...], Field(strict=False, alias="assert", exclude_if=lambda held: not held)
     ] = ()

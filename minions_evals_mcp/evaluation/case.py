@@ -157,5 +157,33 @@ def _in_file(path: Path) -> Iterator[Case]:
     listed = cast("dict[str, object]", document).get("cases") if isinstance(document, dict) else document
     if not isinstance(listed, list):
         raise BadInputError(f"{path} holds no list of cases.", remedy="Write a list, or `cases:` with one.")
+    whole = cast("Json", document) if isinstance(document, dict) else {}
     for number, entry in enumerate(cast("list[object]", listed), 1):
-        yield case_of(entry, f"{path}: case {number}")
+        at = f"{path}: case {number}"
+        yield _of_pydantic(whole, cast("Json", entry), at) if _is_pydantic(whole, entry) else case_of(entry, at)
+
+
+def _is_pydantic(document: Json, entry: object) -> bool:
+    """Whether the entry is a case as pydantic-evals writes it."""
+    keys = cast("Json", entry).keys() if isinstance(entry, dict) else set[str]()
+    return "inputs" in keys and ("evaluators" in document or bool(keys & {"evaluators", "metadata"}))
+
+
+def _of_pydantic(document: Json, entry: Json, at: str) -> Case:
+    """The case with its evaluators as checks; raises `BadInputError` for an evaluator that no check is the same as."""
+    from minions_evals_mcp.interop.log_formats.eval_cases import pydantic_evaluators  # noqa: PLC0415  most files are none
+
+    read = pydantic_evaluators(document, entry)
+    if read.unread:
+        raise BadInputError(
+            f"{at}: no check is the same as the evaluator {read.unread[0]}.",
+            remedy="Write it as a function, give it in checks=, and take it out of the file.",
+        )
+    name = entry.get("name")
+    return Case(
+        entry["inputs"],
+        entry.get("expected_output"),
+        id=None if name is None else str(name),
+        name=None if name is None else str(name),
+        checks=tuple(cast("list[Check]", read.checks)),
+    )

@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.answers.gates import limit_words, open_regression_
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff, RunTotals
 from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.presentation.next_steps import PythonCalls, Terminal, in_terms
+from minions_evals_mcp.presentation.verdict_words import beside_passes
 from minions_evals_mcp.report.diffs import diff_verdict, diff_view
 from minions_evals_mcp.report.failed_cases import failures_table, reason_line, unscored_list
 from minions_evals_mcp.report.plain import printable, shortened
@@ -203,8 +204,10 @@ def _standing(result: Figures) -> str:
     against_noise = EVIDENCE[beside.evidence]
     if result.summary.regression is not None:
         since = f" since {short_id(result.before)}" if "fallenSince" in result.summary.regression else ""
-        what = "a regression" if beside.evidence == "supported" else "a possible regression"
-        return f"{what}{since}: {counted}; {against_noise}"
+        what = "a regression" if beside.evidence == "supported" or beside.fall else "a possible regression"
+        return (
+            f"{what}{since}: {counted}; {against_noise}{beside_passes(result.summary.regression, result.summary.fall)}"
+        )
     gain = _gain(beside, beside.passed)
     if beside.broke and gain <= 0:
         if_all_passed = _gain(beside, beside.passed + beside.broke)

@@ -1,4 +1,4 @@
-"""The command that would import a table's rows as test cases, with its own columns: a suggestion by their names, nothing more."""
+"""The command that would import rows as test cases, with their own columns or keys: a suggestion by their names, nothing more."""
 
 from __future__ import annotations
 
@@ -28,20 +28,23 @@ ROWS: dict[str, NextValue] = {
 def how_to_import(table: Path) -> str:
     """The remedy for a table of which nobody said what its rows are."""
     columns = _columns(table)
+    if suggested := suggested_import(table, columns):
+        return f"{suggested} Columns: {first_named(columns, SHOWN)}."
+    named = f" by one of {first_named(columns, SHOWN)}" if columns else " by a column of the file"
+    return f"{Next('import', ROWS | {'file': str(table)}, 'imports them as test cases')}. Replace each COLUMN{named}."
+
+
+def suggested_import(file: Path, columns: list[str]) -> str:
+    """The command that imports rows of those columns or keys; empty where their names say too little."""
     given = _column(columns, INPUTS)
     expected = _column([name for name in columns if name != given], EXPECTED)
     if given is None or expected is None:
-        named = f" by one of {first_named(columns, SHOWN)}" if columns else " by a column of the file"
-        return (
-            f"{Next('import', ROWS | {'file': str(table)}, 'imports them as test cases')}. Replace each COLUMN{named}."
-        )
+        return ""
     maps = [f"inputs.{given}={given}", f"expectedOutputs.output={expected}"]
     maps += ["id=id"] if "id" in columns else []
-    into: dict[str, NextValue] = {"into": table.stem} if re.fullmatch(ID_PATTERN, table.stem) else {}
-    step = Next(
-        "import", {"file": str(table), "as_": "test-case", "map": [*maps], **into}, "imports them as test cases"
-    )
-    return f"{step}, if {given} is the input and {expected} is what you expect. Columns: {first_named(columns, SHOWN)}."
+    into: dict[str, NextValue] = {"into": file.stem} if re.fullmatch(ID_PATTERN, file.stem) else {}
+    step = Next("import", {"file": str(file), "as_": "test-case", "map": [*maps], **into}, "imports them as test cases")
+    return f"{step}, if {given} is the input and {expected} is what you expect."
 
 
 def _columns(table: Path) -> list[str]:

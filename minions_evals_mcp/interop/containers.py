@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from minions_evals_mcp.frozen_types import frozen_type
 
 ZIP = b"PK\x03\x04"
 LOOKED_AT = 1 << 16
+LONGEST_PREAMBLE = 1000
+_PREAMBLE = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>)?\s*")
 
 
 @frozen_type
@@ -38,6 +41,20 @@ PACKED: dict[bytes, Container] = {
     b"\xd0\xcf\x11\xe0": Container("an old Office file", "Save its sheet as CSV UTF-8 and import that file."),
 }
 """What the first bytes of a file say of it."""
+_JSON_INSTEAD = "Most tools write the same results as JSON (promptfoo: `-o results.json`). Import that file."
+MARKUP: dict[bytes, Container] = {
+    b"<!doctype html": Container("a web page", _JSON_INSTEAD),
+    b"<html": Container("a web page", _JSON_INSTEAD),
+    b"<promptfoo>": Container(
+        "promptfoo's results as XML", "Write them as JSON (`-o results.json`), and import that file."
+    ),
+    b"<testsuite": Container("a JUnit report, which has no inputs and outputs", _JSON_INSTEAD),
+}
+"""How pages and reports begin, behind an XML declaration, in small letters."""
+PROMPTFOO_TABLE = Container(
+    "promptfoo's table of results, without assertions",
+    "Write the results as JSON (`promptfoo export eval ID -o results.json`), and import that file.",
+)
 LM_EVAL = Container(
     "an aggregate of lm-evaluation-harness, without samples",
     "Import the samples_….jsonl files beside it, which lm-eval writes when it logs samples.",
@@ -56,7 +73,15 @@ def container(path: Path) -> Container | None:
         head = file.read(LOOKED_AT)
     if head.startswith(ZIP):
         return next((kind for folder, kind in IN_ZIP.items() if folder in head), ARCHIVE)
-    return next((found for magic, found in PACKED.items() if head.startswith(magic)), None)
+    packed = next((found for magic, found in PACKED.items() if head.startswith(magic)), None)
+    text = _PREAMBLE.sub(b"", head[:LONGEST_PREAMBLE], count=1).lower()
+    return packed or next((found for mark, found in MARKUP.items() if text.startswith(mark)), None)
+
+
+def table_of_results(head: str) -> Container | None:
+    """What the first line of a table says that it is; None where it is any table."""
+    first = head.partition("\n")[0]
+    return PROMPTFOO_TABLE if all(name in first for name in ("Status", "Named Scores", "Grader Reason")) else None
 
 
 def aggregate(document: Mapping[str, JsonValue]) -> Container | None:

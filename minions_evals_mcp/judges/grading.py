@@ -14,7 +14,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from minions_evals_mcp.domain.definitions import Json, RubricCriterion
+from minions_evals_mcp.domain.definitions import Json, RubricCriterion, Texts
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.frozen_types import frozen_type
@@ -147,15 +147,18 @@ class NoPreference:
 
 
 async def preferred(
-    judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str = ""
+    judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str = "", quoted: Texts = ()
 ) -> ModelChoice | NoPreference | JudgeErrored:
-    """The output that fits the criterion best; of two, asked in both orders: a judge that contradicts itself prefers none."""
+    """The output that fits the criterion best; of two, asked in both orders: a judge that contradicts itself prefers none.
+
+    `quoted` are texts in the criterion that are not its author's.
+    """
     if judge.is_code:
         return await choice_by_code(judge, criterion, outputs, inputs=inputs, template=template)
-    first = await best_of(judge, criterion, outputs, inputs=inputs, template=template)
+    first = await best_of(judge, criterion, outputs, inputs=inputs, template=template, quoted=quoted)
     if isinstance(first, JudgeErrored) or len(outputs) > 2:
         return first
-    again = await best_of(judge, criterion, outputs[::-1], inputs=inputs, template=template)
+    again = await best_of(judge, criterion, outputs[::-1], inputs=inputs, template=template, quoted=quoted)
     if isinstance(again, JudgeErrored):
         return again
     if again.chosen != first.chosen:  # the same output stands in another place
@@ -166,25 +169,27 @@ async def preferred(
 
 
 async def best_of(
-    judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str = ""
+    judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str = "", quoted: Texts = ()
 ) -> ModelChoice | JudgeErrored:
     """The output that fits the criterion best (`select-best`), by one call in that order; at least two are needed."""
     assert len(outputs) > 1, "one output leaves nothing to choose"
     question = (
         choice_question(template, criterion, outputs, inputs=inputs)
         if template
-        else _best(judge.mark(), criterion, outputs, inputs)
+        else _best(judge.mark(), criterion, outputs, inputs, quoted)
     )
     chosen = question if isinstance(question, JudgeErrored) else await judge.put(question)
     return chosen if isinstance(chosen, JudgeErrored) else chosen[0]
 
 
-def _best(mark: str, criterion: str, outputs: Sequence[str], inputs: Json) -> ModelQuestion[ModelChoice] | JudgeErrored:
+def _best(
+    mark: str, criterion: str, outputs: Sequence[str], inputs: Json, quoted: Texts
+) -> ModelQuestion[ModelChoice] | JudgeErrored:
     input_text = judge_text(inputs)
     if any(mark in text for text in (input_text, criterion, *outputs)):
         return JudgeErrored(FORGED)
     parts = [
-        f"Criterion: {quoting(criterion, inputs, mark)}",
+        f"Criterion: {quoting(criterion, [inputs, *quoted], mark)}",
         marked("Input that the agent was given", input_text, mark),
     ]
     parts += [marked(f"Output {number}", output, mark) for number, output in enumerate(outputs, 1)]
@@ -192,7 +197,7 @@ def _best(mark: str, criterion: str, outputs: Sequence[str], inputs: Json) -> Mo
     return _question(BEST, mark, parts, form, partial(_choice, most=len(outputs)))
 
 
-def quoting(words: str, inputs: Json, mark: str) -> str:
+def quoting(words: str, inputs: JsonValue, mark: str) -> str:
     """The author's words with each text between the marks that a variable put into them: somebody else wrote it.
 
     A text of a few characters says nothing to a judge, and stays as it is.
@@ -232,7 +237,7 @@ def _grade_question(need: GradeNeed, work: Work, mark: str) -> ModelQuestion[Gra
         return _question(
             RUBRIC,
             mark,
-            [f"Rubric:\n{quoting(need.asked, work.inputs, mark)}", marked_input, output],
+            [f"Rubric:\n{quoting(need.asked, [work.inputs, *need.quoted], mark)}", marked_input, output],
             RUBRIC_FORM,
             _by_rubric,
         )

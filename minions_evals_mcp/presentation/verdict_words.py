@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minions_evals_mcp.domain.results import EVIDENCE_WORDS
 from minions_evals_mcp.domain.values import first_named, iso
 from minions_evals_mcp.presentation.typeset import p_words
 from minions_evals_mcp.stats.attempts import sure_words
@@ -11,6 +12,7 @@ from minions_evals_mcp.stats.attempts import sure_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from minions_evals_mcp.domain.definitions import Json
     from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart
     from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading
     from minions_evals_mcp.engine.answers.trend_summary import TrendSummary
@@ -59,7 +61,7 @@ def pair_words(reading: PairReading) -> str:
             f" between these two runs the score moved by {_figures(reading)}"
         )
     if not reading.better and not reading.worse and not reading.delta:
-        return f"{verdict_word(reading)}: no score changed on {_cases(reading.cases)}"
+        return f"{verdict_word(reading)}: no score changed on {_cases(reading)}"
     open_because = f", but {reading.why}" if reading.why else ", not statistically significant"
     doubt = open_because if reading.verdict == "inconclusive" else ""
     within = ", too little to matter" if reading.verdict == "equivalent" else ""
@@ -87,17 +89,27 @@ def _figures(reading: PairReading) -> str:
     low, high = reading.interval or (0.0, 0.0)
     return (
         f"{reading.delta or 0.0:+.3f} ({sure_words(reading.level)} CI {low:+.3f} to {high:+.3f}, {p_words(reading.p_value or 0.0)},"
-        f" {_cases(reading.cases)}: {reading.better} better, {reading.worse} worse)"
+        f" {_cases(reading)}: {reading.better} better, {reading.worse} worse)"
     )
 
 
-def _cases(number: int) -> str:
-    return f"{number:,} {'case' if number == 1 else 'cases'}"
+def _cases(reading: PairReading) -> str:
+    """How many cases of both runs were compared, and of how many where some were not measured alike."""
+    if reading.edited:
+        return f"{reading.cases:,} comparable of {reading.cases + reading.edited:,} cases"
+    return counted(reading.cases, "case")
 
 
 def judged_instead(judges: Sequence[str]) -> str:
     """Who judged where it was not the benchmark's own judge; empty where it was."""
     return f"judged by {first_named(judges, 3)}, not by the benchmark's own judge" if judges else ""
+
+
+def beside_passes(regression: Json, fall: Json | None) -> str:
+    """What fell by more than chance where a regression's passes did not; the end of a sentence on the passes, else empty."""
+    if fall is None or regression.get("evidence") == "supported":
+        return ""
+    return f", but {str(fall['summary']).removesuffix('.')}"
 
 
 def level_words(start: LevelStart) -> str:
@@ -110,6 +122,11 @@ def level_words(start: LevelStart) -> str:
 
 def _moved(delta: float) -> str:
     return f"{'fell' if delta < 0 else 'rose'} by {abs(delta):.3f}"
+
+
+def drop_words(evidence: str | None) -> str:
+    """A run that fell by more than the documents' limit: a regression where that is more than chance."""
+    return "regression" if evidence == "supported" else f"dropped, {EVIDENCE_WORDS[evidence or 'undecidable']}"
 
 
 def trend_heading(trend: TrendSummary) -> str:

@@ -56,7 +56,7 @@ def _fallen(summary: RunSummary) -> Iterator[str]:
     if fell is not None:
         yield f"> ▼ {inert(printable(str(fell['summary']), 600))}\n"
     if summary.regression is not None:
-        yield f"> {sentences.EVIDENCE[str(summary.regression['evidence'])]}\n"
+        yield f"> {inert(sentences.evidence_words(summary.regression, summary.fall))}\n"
 
 
 def _head(report: Report, store: Path | None) -> Iterator[str]:

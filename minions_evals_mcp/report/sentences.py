@@ -15,6 +15,7 @@ from minions_evals_mcp.presentation.typeset import p_words
 from minions_evals_mcp.presentation.verdict_words import (
     LOOKS,
     SIGNS,
+    beside_passes,
     compared_words,
     judged_instead,
     verdict_sign,
@@ -175,6 +176,11 @@ def run_look(summary: RunSummary) -> str:
     if verdict != "improved" and summary.benchmark_run.get("passed") is not True:
         return ""
     return "warn" if left_open(summary) else "good"
+
+
+def evidence_words(regression: Json, fall: Json | None) -> str:
+    """Whether a regression is more than chance: its passes, and what else fell."""
+    return EVIDENCE[str(regression["evidence"])] + beside_passes(regression, fall)
 
 
 def left_open(summary: RunSummary) -> bool:

@@ -25,7 +25,7 @@ from minions_evals_mcp.report.next_command import next_command, next_line
 from minions_evals_mcp.report.plain import hanging, printable, shortened
 from minions_evals_mcp.report.screen import LONGEST, console, on_screen, whole
 from minions_evals_mcp.report.sentences import (
-    EVIDENCE,
+    evidence_words,
     instead_words,
     passed_words,
     run_look,
@@ -51,7 +51,7 @@ def show_run(summary: RunSummary, *, store: Path | None = None, place: str = "")
         out.print(Text(on_screen(line, out)), soft_wrap=True)
     out.print(Group(*figures), crop=False)
     if summary.regression is not None:
-        out.print(regression_panel(summary.regression, out.width), crop=False)
+        out.print(regression_panel(summary.regression, out.width, summary.fall), crop=False)
     elif summary.fall is not None:
         out.print(Text(f"Fall: {summary.fall['summary']}", style="bold"), soft_wrap=True)
     if summary.failures:
@@ -209,10 +209,10 @@ def _case_lines(run: Json, width: int) -> Iterator[Text]:
             yield Text(hanging(f"    {printable(str(judgment['rationale']), 240)}", width), style="dim")
 
 
-def regression_panel(regression: Json, width: int) -> Group:
+def regression_panel(regression: Json, width: int, fall: Json | None = None) -> Group:
     """The regression in words, whether it is more than noise, and the cases behind it."""
     text = Text(printable(str(regression["summary"]).partition(" The run before: ")[0], 500))
-    text.append(f"\n{EVIDENCE[str(regression['evidence'])]}", style="dim")
+    text.append(f"\n{evidence_words(regression, fall)}", style="dim")
     if "noiseFloor" in regression:
         within = "within" if regression["withinNoiseFloor"] else "more than"
         fell, floor = _float(regression["scoreFell"]), _float(regression["noiseFloor"])
@@ -244,7 +244,7 @@ def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None
         out.print()
     last = summaries[-1]
     if last.regression is not None:
-        out.print(regression_panel(last.regression, out.width), crop=False)
+        out.print(regression_panel(last.regression, out.width, last.fall), crop=False)
     if last.failures:
         out.print(failures_table(last, out.width))
     out.print()

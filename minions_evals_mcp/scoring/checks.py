@@ -179,7 +179,7 @@ class GradeNeed:
 
     `judge` names a model of the assertion's own (`Grader.name`); without, it is the run's. `template` is what a person
     wrote to tell it, and `given` the values that fill it, as JSON. Without a template `given` is what else the judge is
-    shown.
+    shown. `quoted` are texts in `asked` that are not its author's.
     """
 
     type: GradeType
@@ -188,6 +188,7 @@ class GradeNeed:
     judge: str = ""
     template: str = ""
     given: str = ""
+    quoted: tuple[str, ...] = ()
 
 
 ServiceKind = Literal["moderation", "classification", "webhook"]

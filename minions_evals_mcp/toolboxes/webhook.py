@@ -18,7 +18,7 @@ from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.neighbours import AgentMessage, ApprovalRequest, Task
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.values import Text, Value
+from minions_evals_mcp.domain.values import Text, Value, short_id, with_short_ids
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.outgoing import open_client
 from minions_evals_mcp.toolboxes.patience import Patience
@@ -173,9 +173,21 @@ def _said(record: Record[Fields]) -> tuple[str, str]:
         case ApprovalRequest():
             return fields.title, fields.description
         case AgentMessage():
-            return fields.type, value_text(fields.payload.get("summary", fields.payload))
+            said = value_text(fields.payload.get("summary", fields.payload))
+            return fields.type.replace("-", " ").capitalize(), "\n".join(
+                filter(None, (with_short_ids(said), _look(fields.payload)))
+            )
         case _:
             return record.title, ""
+
+
+def _look(payload: Json) -> str:
+    """The command that shows what a message tells of; empty where it tells of no run."""
+    run, before = payload.get("benchmarkRunId"), payload.get("previousRunId")
+    if not isinstance(run, str):
+        return ""
+    named = f"diff {short_id(before)} {short_id(run)}" if isinstance(before, str) else f"runs {short_id(run)}"
+    return f"`minions-evals {named}`"
 
 
 def _escaped(text: str) -> str:

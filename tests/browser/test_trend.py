@@ -150,3 +150,20 @@ def test_no_label_covers_another_and_all_are_inside_in_histories_at_random(at: T
                 assert apart, (seed, one, other)
     assert written > 40
     assert at.complaints() == []
+
+
+def test_a_narrow_screen_shows_the_newest_runs_of_the_case_map_with_the_names_of_its_cases(
+    at: Tab, shown: dict[str, str]
+) -> None:
+    at.seen(width=390, height=844)
+    at.go(shown["benchmark"])
+    inside = """(() => {
+      const map = document.querySelector(".case-map"), box = map.closest(".scroll").getBoundingClientRect();
+      return [...map.querySelectorAll("tbody tr:first-child > *")].map((one) => one.getBoundingClientRect())
+        .map((cell) => cell.left >= box.left - 1 && cell.right <= box.right + 1);
+    })()"""
+    name, *cells = cast("list[bool]", at.ask_page(inside))
+    assert name
+    assert cells[-4:] == [True] * 4
+    heard = "[...document.querySelectorAll('.case-map td a')].map((one) => one.querySelector(':not([aria-hidden])').textContent)"
+    assert set(cast("list[str]", at.ask_page(heard))) == {"passed", "failed"}, "a screen reader hears no tick"

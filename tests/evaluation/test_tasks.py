@@ -134,3 +134,27 @@ async def test_an_async_generator_streams_cases(tmp_path: Path) -> None:
         answer, generated(), checks=["contains"], name="s", store=tmp_path / "e.db", progress=False
     )
     assert found.passed_count == 2
+
+
+DATA_SET = """
+name: capitals
+cases:
+- {name: france, inputs: Capital of France?, expected_output: Paris, metadata: {level: easy}, evaluators: [EqualsExpected]}
+- {name: italy, inputs: Capital of Italy?, evaluators: [{Contains: Rome}]}
+evaluators: [{IsInstance: str}]
+"""
+
+
+def test_a_data_set_of_pydantic_evals_is_evaluated_as_it_stands(evaluated: Any, tmp_path: Path) -> None:
+    file = tmp_path / "capitals.yaml"
+    file.write_text(DATA_SET, "utf-8")
+
+    def capital(question: str) -> str:
+        return "Paris" if "France" in question else "It is Milan"
+
+    result = evaluated(capital, str(file), name="capitals")
+    assert [case.passed for case in result.cases] == [True, False]
+    assert [sorted(case.checks) for case in result.cases] == [["equals", "python"], ["contains", "python"]]
+    file.write_text(DATA_SET.replace("IsInstance: str", "OwnJudge: {}"), "utf-8")
+    with pytest.raises(BadInputError, match="no check is the same as the evaluator OwnJudge"):
+        evaluated(capital, str(file), name="capitals")

@@ -33,6 +33,15 @@ MADE: dict[str, tuple[Callable[[Path], object], str]] = {
     "samples.jsonl.xz": (lambda path: path.write_bytes(lzma.compress(LINES)), "packed with xz"),
     "book.xlsx": (_zipped("[Content_Types].xml", "xl/workbook.xml"), "an Excel workbook"),
     "logs.zip": (_zipped("a.jsonl"), "a ZIP archive"),
+    "report.html": (lambda path: path.write_text("<!DOCTYPE html>\n<html><title>Eval Output</title>"), "a web page"),
+    "results.xml": (
+        lambda path: path.write_text('\ufeff<?xml version="1.0"?>\n<promptfoo><evalId>e'),
+        "promptfoo's results as XML",
+    ),
+    "junit.xml": (
+        lambda path: path.write_text("<testsuites name='e'>"),
+        "a JUnit report, which has no inputs and outputs",
+    ),
     "traces.db": (lambda path: path.write_bytes(b"SQLite format 3\0"), "a SQLite database"),
 }
 
@@ -59,3 +68,12 @@ def test_an_aggregate_of_lm_eval_leads_to_its_samples(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_said_not_to_be(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadInputError, match=name):
         list(read_rows(tmp_path / name))
+
+
+def test_the_table_that_promptfoo_writes_is_named_and_any_other_table_is_not(tmp_path: Path) -> None:
+    head = "Description,x,[echo] {{x}},Status,Score,Named Scores,Metric: says,Grader Reason,Comment\n"
+    for name, text, is_named in (("r.csv", head, True), ("t.csv", "x,Status,Score\n", False)):
+        (path := tmp_path / name).write_text(text + ",a,b,PASS,1\n")
+        error = refusal(sniff(path))
+        assert ("promptfoo's table of results" in error.message_text) == is_named
+        assert ("-o results.json" in str(error.remedy)) == is_named

@@ -124,6 +124,18 @@ async def test_a_variable_inside_a_criterion_of_the_best_stands_between_the_mark
     assert f"Criterion: fits {MARK}\\n{PLEA}\\n{MARK}" in asked
 
 
+async def test_what_a_filter_made_of_a_variable_stands_between_the_marks_too() -> None:
+    """Raised to capitals or cut short it is no variable as it stands, and still nobody's words but the customer's."""
+    asking = GradeNeed("llm-rubric", f"Fair to one who says {PLEA.upper()}", TEXT, quoted=(PLEA.upper(),))
+    async with bench() as at:
+        with anyio.fail_after(HANG_S):
+            await grade(at.judge, asking, replace(work(TEXT), inputs={"said": PLEA}))
+            assert f"says {MARK}\\n{PLEA.upper()}\\n{MARK}" in at.asked()
+            await best_of(at.judge, f"fits {PLEA[:30]}", ["a", "b"], inputs={"said": PLEA}, quoted=(PLEA[:30],))
+        asked = at.asked()
+    assert f"fits {MARK}\\n{PLEA[:30]}\\n{MARK}" in asked
+
+
 async def test_a_rubric_that_holds_the_mark_is_refused() -> None:
     async with bench() as at:
         with anyio.fail_after(HANG_S):

@@ -21,6 +21,7 @@ from justhtml import JustHTML
 from pydantic import JsonValue
 from pydantic_core import to_json
 
+from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.engine.answers.report_values import ReportTrendPoint
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
@@ -281,20 +282,28 @@ def test_what_cannot_be_seen_is_spelled_out() -> None:
 
 
 def point(
-    score: float, *, new_series: bool = False, is_regression: bool = False, at: datetime = START
+    score: float,
+    *,
+    new_series: bool = False,
+    is_regression: bool = False,
+    at: datetime = START,
+    evidence: Evidence | None = None,
 ) -> ReportTrendPoint:
     return ReportTrendPoint(
         run_id="r", at=at, score=score, interval=(max(0.0, score - 0.1), min(1.0, score + 0.1)), passed=1, total=2, version=None,
-        new_series=new_series, is_regression=is_regression,
+        new_series=new_series, is_regression=is_regression, evidence=evidence,
     )  # fmt: skip
 
 
 def test_a_chart_has_a_line_for_each_series_an_interval_for_each_point_and_a_mark_at_each_regression() -> None:
-    points = [point(0.9), point(0.8), point(0.5, is_regression=True), point(0.7, new_series=True), point(0.75)]
+    fell = point(0.5, is_regression=True, evidence="supported")
+    chance = point(0.6, is_regression=True, evidence="within-noise")
+    points = [point(0.9), point(0.8), chance, fell, point(0.7, new_series=True), point(0.75)]
     root = ET.fromstring(trend_chart(points, threshold=0.6, label='a "<label>'))  # noqa: S314  made just now
     classes = [one.get("class") or "" for one in root.iter()]
     assert root.get("aria-label") == 'a "<label>'
-    assert sum(name == "ci" for name in classes) == 5
+    assert sum(name == "ci" for name in classes) == 6
+    assert classes.count("dot fell") == 1, "what chance can do is no regression"
     assert [one.text for one in root.iter() if (one.get("class") or "").startswith("label")] == [
         "▼ regression",
         "new series",

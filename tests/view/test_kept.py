@@ -71,7 +71,7 @@ async def test_pages_that_were_open_show_what_is_written_and_hide_what_is_sealed
         assert {address: (await client.get(address)).text for address in addresses} == before
         await measured(engine, "v2", first(1, 3))
         assert "later run" in (await client.get("/run?id=job1")).text
-        assert "▼ regression" in (await client.get("/benchmark?id=b")).text
+        assert "▼ dropped, too few cases changed to test" in (await client.get("/benchmark?id=b")).text
         assert OUTPUT in (await client.get("/cases?id=job1")).text
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
         assert OUTPUT not in (await client.get("/cases?id=job1")).text

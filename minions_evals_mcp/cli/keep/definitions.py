@@ -1,4 +1,4 @@
-"""Test cases and branches, made and changed field by field."""
+"""Test cases, branches and benchmarks, made and changed field by field."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Literal
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.speaking import speaker_at
-from minions_evals_mcp.domain.definitions import Json, TestBranch, TestCase
+from minions_evals_mcp.domain.definitions import Benchmark, Fields, Json, TestBranch, TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fields
 from minions_evals_mcp.domain.tagged_values import json_or_text
 from minions_evals_mcp.engine.ab_test.branches import create_branch, update_branch
 from minions_evals_mcp.engine.cases.testing import create_prompt_version, create_test_case, update_test_case
@@ -18,9 +19,23 @@ from minions_evals_mcp.operations.ids import whole_id
 
 BY = "command-line"
 CASE_FIELDS = ("promptId", "name", "description", "input", "expectedOutput")
+BENCHMARK_FIELDS = ("name", "description", "dimension", "passingThreshold", "schedule", "ownerId", "status")
 VERSION_FIELDS = ("promptId", "content", "changelog", "description")
 TEXTS = frozenset(
-    {"content", "changelog", "promptId", "name", "description", "expectedOutput", "testCaseId", "provider", "model"}
+    {
+        "content",
+        "changelog",
+        "promptId",
+        "name",
+        "description",
+        "expectedOutput",
+        "testCaseId",
+        "provider",
+        "model",
+        "dimension",
+        "schedule",
+        "ownerId",
+    }
 )
 """Fields whose value is a text as it stands; of the others it is JSON where it can be."""
 
@@ -57,7 +72,7 @@ async def add(
 
 
 async def _case_made(engine: Engine, values: Json, ident: str | None) -> Json:
-    _vet_case_fields(values)
+    _vet(values, CASE_FIELDS, "a test case")
     missing = [name for name in ("promptId", "name", "input") if name not in values]
     if missing:
         raise BadInputError(f"{missing[0]} is missing.", remedy=f"Give {missing[0]}=VALUE.")
@@ -80,11 +95,7 @@ async def _branch_made(engine: Engine, values: Json, ident: str | None) -> Json:
 
 
 async def _version_made(engine: Engine, values: Json, ident: str | None) -> Json:
-    unknown = [name for name in values if name not in VERSION_FIELDS]
-    if unknown:
-        raise BadInputError(
-            f"unknown field of a prompt version: {unknown[0]}.", remedy=f"It takes {', '.join(VERSION_FIELDS)}."
-        )
+    _vet(values, VERSION_FIELDS, "a prompt version")
     missing = [name for name in ("promptId", "content") if not values.get(name)]
     if missing:
         raise BadInputError(f"{missing[0]} is missing.", remedy=f"Give {missing[0]}=VALUE.")
@@ -99,24 +110,27 @@ _MAKERS = {TestCase.slug: _case_made, TestBranch.slug: _branch_made, PromptVersi
 
 
 async def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Change fields of a test case or of a branch. Other fields stay as they are.
+    """Change fields of a test case, a branch or a benchmark. Other fields stay as they are.
 
-    A changed expectedOutput is a new baseline, as with `accept`. FIELD= without a value removes the field.
+    A changed expectedOutput is a new baseline, as with `accept`. FIELD= without a value removes the field. A benchmark
+    has name, description, dimension, passingThreshold (0 to 1), schedule (five cron fields, UTC), ownerId and status.
     Example: minions-evals set mood/happy name=Happy expectedOutput=positive
+    Example: minions-evals set support passingThreshold=0.9 schedule="0 6 * * *"
 
     Parameters
     ----------
     id
-        The test case or branch.
+        The test case, branch or benchmark.
     fields
         FIELD=VALUE, as often as needed.
     """
     values = named_fields(fields)
     async with session(common) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is changed is theirs
-        ident = await whole_id(engine, id, "test-case", "test-branch")
+        ident = await whole_id(engine, id, "test-case", "test-branch", "benchmark")
         changed = await _changed(engine, ident, values)
-    _tell(changed, f"changed {ident}: {', '.join(values)}", common)
+    kept = ". `minions-eval-agent run` runs it at these times" if values.get("schedule") else ""
+    _tell(changed, f"changed {ident}: {', '.join(values)}{kept}", common)
     return 0
 
 
@@ -124,24 +138,35 @@ async def _changed(engine: Engine, ident: str, values: Json) -> Json:
     record = await save_records.found(engine, ident)
     match record.fields:
         case TestCase():
-            _vet_case_fields(values)
+            _vet(values, CASE_FIELDS, "a test case")
             case = await update_test_case(engine, ident, values, by=engine.speaker.name or BY)
             return case.model_dump(mode="json")
         case TestBranch():
             return (await update_branch(engine, ident, values)).wire()
+        case Benchmark():
+            _vet(values, BENCHMARK_FIELDS, "a benchmark")
+            return await _benchmark_changed(engine, record, values)
         case _:
             raise UnsupportedError(
-                f"{ident} is a {record.type}; only test cases and branches can be changed this way.",
+                f"{ident} is a {record.type}; only test cases, branches and benchmarks can be changed this way.",
                 remedy="Import it as a record.",
             )
 
 
-def _vet_case_fields(values: Json) -> None:
-    unknown = [name for name in values if name not in CASE_FIELDS]
+async def _benchmark_changed(engine: Engine, record: Record[Fields], values: Json) -> Json:
+    merged = {**wire_fields(record.fields), **values}
+    wire: Json = {**record.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
+    changed = record_from_wire(wire, new_id=record.id, now=engine.clock())
+    await save_records.run(engine, [save_records.Arrival(changed)], by=engine.speaker.name or BY)
+    return (await save_records.found(engine, record.id)).wire()
+
+
+def _vet(values: Json, known: tuple[str, ...], what: str) -> None:
+    unknown = [name for name in values if name not in known]
     if unknown:
         raise BadInputError(
-            f"unknown field of a test case: {unknown[0]}.",
-            remedy=f"It takes {', '.join(CASE_FIELDS)}; import the record for others.",
+            f"unknown field of {what}: {unknown[0]}.",
+            remedy=f"It takes {', '.join(known)}; import the record for others.",
         )
 
 

@@ -12,7 +12,13 @@ from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.operations import detect_trend as operation
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.operations.table import offered_as
-from minions_evals_mcp.presentation.verdict_words import compared_words, counted, judged_instead, trend_heading
+from minions_evals_mcp.presentation.verdict_words import (
+    compared_words,
+    counted,
+    drop_words,
+    judged_instead,
+    trend_heading,
+)
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
@@ -131,7 +137,7 @@ def _row(point: TrendPoint) -> str:
         for name, holds in (
             ("new series", point.new_series),
             ("new level", point.change_point),
-            ("REGRESSION", point.is_regression),
+            (drop_words(point.evidence).replace("regression", "REGRESSION"), point.is_regression),
         )
         if holds
     ]

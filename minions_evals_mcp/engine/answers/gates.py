@@ -205,7 +205,8 @@ def stays_red(run_id: str) -> str:
 def fallen_words(summary: RunSummary) -> str:
     """Returns what fell, for a gate that failed for it."""
     fall, regression = summary.fall, summary.regression
-    if regression is not None and regression.get("byRule", True):
+    is_of_passes = fall is None or (regression or {}).get("evidence") == "supported"
+    if regression is not None and regression.get("byRule", True) and is_of_passes:
         return f"the pass rate fell since {regression['previousRunId']}"
     assert fall is not None, "a gate fails on a regression or a supported fall"
     return str(fall["summary"]).removesuffix(".")

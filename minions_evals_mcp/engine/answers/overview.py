@@ -202,7 +202,7 @@ def _standing(db: Db, benchmark_id: str, points: Sequence[RunPoint]) -> Benchmar
         version=named(names, last.version),
         cost_usd=overview.run_cost(db, last.run_id),
         scores=tuple(point.score for point in points),
-        falls=tuple(at for at, point in enumerate(points) if point.is_regression),
+        falls=tuple(at for at, point in enumerate(points) if point.is_regression and point.evidence == "supported"),
         breaks=tuple(at for at, point in enumerate(points) if at and points[at - 1].series != point.series),
         fell=_fell(db, points, names),
         judged_by=last.judged_by,

@@ -229,6 +229,7 @@ def _history(db: Db, summary: RunSummary) -> Iterator[ReportTrendPoint]:
             new_series=series is not None and point.series != series,
             is_regression=point.is_regression,
             judged_by=point.judged_by,
+            evidence=point.evidence,
         )
         series = point.series
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field, JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.results import Outcome, PromptComparison, RegressionType
+from minions_evals_mcp.domain.results import Evidence, Outcome, PromptComparison, RegressionType
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks
 from minions_evals_mcp.engine.answers.run_before import RunBefore
@@ -32,7 +32,10 @@ class CriterionMean(Value):
 
 
 class ReportTrendPoint(Value):
-    """One run in a benchmark's history. `new_series`: measured differently than the run before, so not to be compared."""
+    """One run in a benchmark's history. `new_series`: measured differently than the run before, so not to be compared.
+
+    `is_regression`: it fell by more than the documents' limit; `evidence` says whether that is more than chance.
+    """
 
     run_id: str
     at: Timestamp
@@ -44,6 +47,12 @@ class ReportTrendPoint(Value):
     new_series: bool
     is_regression: bool
     judged_by: tuple[str, ...] = ()
+    evidence: Evidence | None = None
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether it fell, and by more than chance."""
+        return self.is_regression and self.evidence == "supported"
 
 
 class Side(Value):

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from minions_evals_mcp.domain.definitions import Benchmark
-from minions_evals_mcp.domain.results import Direction, EvalTrend
+from minions_evals_mcp.domain.results import Direction, EvalTrend, Evidence
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import Levels, LevelStart, read_levels
 from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
@@ -38,6 +38,7 @@ class TrendPoint(Value):
     version: str | None = None
     cost_usd: float | None = None
     judged_by: Annotated[tuple[str, ...], Field(exclude_if=lambda judges: not judges)] = ()
+    evidence: Annotated[Evidence | None, Field(exclude_if=lambda evidence: evidence is None)] = None
 
 
 class TrendSummary(Value):
@@ -165,6 +166,7 @@ def _points(
                 version=run.version,
                 cost_usd=run.cost_usd,
                 judged_by=run.judged_by,
+                evidence=run.evidence if run.is_regression else None,
             )
         )
         before = run.series

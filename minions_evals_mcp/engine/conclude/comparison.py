@@ -42,16 +42,20 @@ NAMED = 10
 
 @frozen_type
 class Pairing:
-    """Two runs on the cases that both have; `a` and `b` hold all cases of either run."""
+    """Two runs on the cases that both have; `a` and `b` hold all cases of either run.
+
+    `edited` counts cases of both that are left out, for they were measured differently.
+    """
 
     a: Mapping[str, CaseScores]
     b: Mapping[str, CaseScores]
     shared: tuple[str, ...]
+    edited: int = 0
 
     @property
     def apart(self) -> str:
         """Returns how many cases only one of the runs has, in words; empty where there are none."""
-        number = len(self.a) + len(self.b) - 2 * len(self.shared)
+        number = len(self.a) + len(self.b) - 2 * (len(self.shared) + self.edited)
         return f"{number} cases were measured in one run only" if number else ""
 
     def group(self, case_id: str) -> str:
@@ -92,11 +96,11 @@ class CriterionDifference:
     p_value: float
 
 
-def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None) -> Pairing:
+def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None, allows_edits: bool = False) -> Pairing:
     """The two runs, case by case.
 
-    Raises `ConflictError` with the list of differences where the cases that both have were not comparable,
-    `BadInputError` where they have none in common.
+    Raises `ConflictError` with the list of differences where the cases that both have were not comparable, and
+    `BadInputError` where they have none in common. With `allows_edits` cases that are not comparable are left out, if others are.
     """
     a, b = scores or run_pairs.both_scores(db, run_a, run_b)
     shared = tuple(case_id for case_id in a if case_id in b)
@@ -104,14 +108,14 @@ def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None)
         raise BadInputError(
             f"{run_a} and {run_b} have no case in common.", remedy="Compare two runs of the same benchmark."
         )
-    differing = ((case_id, unlike(a[case_id], b[case_id])) for case_id in shared)
-    unlike_cases = [f"{case_id} ({', '.join(names)})" for case_id, names in differing if names]
-    if unlike_cases:
+    differing = {case_id: names for case_id in shared if (names := unlike(a[case_id], b[case_id]))}
+    if differing and not (allows_edits and len(differing) < len(shared)):
+        unlike_cases = [f"{case_id} ({', '.join(names)})" for case_id, names in differing.items()]
         raise ConflictError(
             f"{run_a} and {run_b} were not comparable: {first_named(unlike_cases, NAMED)}.",
             remedy=f"Run both versions again. Or: {Next('rejudge', {'run_id': run_b}, 'judges its stored outputs again')}.",
         )
-    return Pairing(a, b, shared)
+    return Pairing(a, b, tuple(case_id for case_id in shared if case_id not in differing), len(differing))
 
 
 def answered_apart(db: Db, run_a: str, run_b: str) -> str:

@@ -53,7 +53,9 @@ class Choosing:
         about = jobs.VerdictKey(digest([inputs, *texts]), criterion.digest, judge)
         stored_verdict = await self.engine.store.read(lambda db: jobs.verdict(db, about, criterion.id))
         if stored_verdict is None:
-            choice = await preferred(grader, chooser.criterion, texts, inputs=inputs, template=template)
+            choice = await preferred(
+                grader, chooser.criterion, texts, inputs=inputs, template=template, quoted=chooser.quoted
+            )
             if isinstance(choice, JudgeErrored):
                 return Selected(type=SELECT_BEST, problem=choice.reason)
             verdict = _verdict(criterion, choice, grader.name)

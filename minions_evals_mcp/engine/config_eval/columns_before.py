@@ -72,7 +72,7 @@ def columns_before(db: Db, *, run_ids: Sequence[str], before: Sequence[str]) -> 
     pairs = list(_replaced(db, run_ids, before))
     columns: list[ColumnBefore] = []
     for number, (old, new) in pairs:
-        changed, _ = difference(db, old.id, new.id, tests=len(pairs))
+        changed = difference(db, old.id, new.id, tests=len(pairs)).found
         if changed is not None:
             is_wording = _request_value(old, "promptVersionRef") != _request_value(new, "promptVersionRef")
             columns.append(

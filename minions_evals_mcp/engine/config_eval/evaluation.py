@@ -206,6 +206,7 @@ class SelectBest(Value):
     criterion: Text
     grader: Annotated[Grader | None, Field(exclude_if=lambda grader: grader is None)] = None
     rubric_prompt: Annotated[str | None, Field(exclude_if=lambda template: template is None)] = None
+    quoted: Annotated[tuple[str, ...], Field(strict=False, exclude_if=lambda texts: not texts)] = ()
 
 
 Chooser = MaxScore | SelectBest

@@ -10,16 +10,19 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.deepeval_run import call_of, messages_of
+from minions_evals_mcp.interop.log_formats.mlflow_traces import EXPECTED as MLFLOW_EXPECTED
 from minions_evals_mcp.interop.logs.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, Item, LogSample, Produced
 from minions_evals_mcp.interop.text_table import SEPARATORS, read_text_table
 from minions_evals_mcp.sessions.conversation import inputs_of, last_answer, objects, texts, without
 
 NAME = "data-set"
-LISTS = frozenset({"", "goldens", "conversational_goldens"})
+CONVERSATIONS = ("conversational_goldens", "conversational_test_cases")
+NAMED_LISTS = ("goldens", "test_cases", *CONVERSATIONS)
+LISTS = frozenset({"", *NAMED_LISTS})
 EXPECTED = ("expected_output", "expectedOutput", "expected_outcome", "expectedOutcome")
 BESIDE = ("context", "retrieval_context", "retrievalContext")
 PERSONAS = ("user_description", "userDescription", "persona")
@@ -39,10 +42,34 @@ _QUESTIONS = ("input", "scenario")
 
 def is_rows(seen: JsonValue) -> bool:
     """Whether a JSON value is such a row, or begins a list of them."""
-    listed = seen if isinstance(seen, list) else obj(seen).get("goldens", obj(seen).get("conversational_goldens"))
-    first = obj(next(iter(listed), None)) if isinstance(listed, list) else obj(seen)
-    asks = any(name in first for name in _QUESTIONS) or "role" in obj(next(objects(first.get("turns")), None))
-    return asks and bool(_MARKS & first.keys())
+    document = obj(seen)
+    listed = next((held for name in NAMED_LISTS if (held := listed_values(document.get(name)))), None)
+    first = obj(next(iter(seen if isinstance(seen, list) else listed or [seen]), None))
+    talks = "role" in obj(next(objects(first.get("turns")), None))
+    if talks and listed and any(document.get(name) == listed for name in CONVERSATIONS):
+        return True
+    asks = talks or any(name in first for name in _QUESTIONS)
+    return _is_of_mlflow(first) or (asks and bool(_MARKS & first.keys()))
+
+
+def _is_of_mlflow(row: Json) -> bool:
+    """Whether the row is one of those that MLflow's `evaluate` is given."""
+    return isinstance(row.get("inputs"), dict) and isinstance(row.get("expectations"), dict)
+
+
+def _renamed(row: Json) -> Json:
+    """The row under the names of all others."""
+    if not _is_of_mlflow(row):
+        return row
+    expected = obj(row["expectations"])
+    name = next((name for name in MLFLOW_EXPECTED if expected.get(name) not in (None, "")), "")
+    rest: Json = {"input": row["inputs"], "expectations": without(expected, name) or None}
+    found: Json = {"expected_output": expected[name]} if name else {}
+    return {
+        **without(row, "inputs", "outputs", "expectations"),
+        **without({**rest, "actual_output": row.get("outputs")}),
+        **found,
+    }
 
 
 def has_columns(names: Collection[str]) -> bool:
@@ -59,7 +86,7 @@ def read(path: Path) -> Iterator[Item]:
 
 def _rows(path: Path) -> Iterator[tuple[str, Json]]:
     if path.suffix.lower() not in SEPARATORS:
-        yield from rows_of(path, LISTS)
+        yield from ((where, _renamed(row)) for where, row in rows_of(path, LISTS))
         return
     for row in read_text_table(path):
         yield f"{path}:{row.line}", {name: _cell(name, text) for name, text in row.cells.items() if text}

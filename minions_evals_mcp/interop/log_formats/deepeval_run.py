@@ -23,9 +23,10 @@ from minions_evals_mcp.sessions.conversation import count, last_answer, number, 
 NAME = "deepeval"
 CASES = ("testCases", "conversationalTestCases")
 WRAPPED = "testRunData"
-RETURNED = "test_results"
+RETURNED = ("test_results", "test_cases", "conversational_test_cases")
+"""Lists under Python's names: what `evaluate()` returns, and the cases of a run as its models are written."""
 CALLS = ("toolsCalled", "tools_called", "mcpToolsCalled", "mcp_tools_called")
-LISTS = frozenset({RETURNED, *CASES, *(f"{WRAPPED}.{name}" for name in CASES)})
+LISTS = frozenset({*RETURNED, *CASES, *(f"{WRAPPED}.{name}" for name in CASES)})
 _READ = (
     "name", "input", "actualOutput", "expectedOutput", "metricsData", "turns", "toolsCalled", "tokenCost", "inputTokenCount",
     "outputTokenCount", "completionTime", "context", "retrievalContext", "expectedTools",
@@ -36,9 +37,8 @@ def is_run(seen: JsonValue) -> bool:
     """Returns whether a JSON document is a test run."""
     document = obj(seen)
     held = obj(document.get(WRAPPED)) or document
-    return any(name in held for name in CASES) or "metrics_data" in obj(
-        next(iter(listed_values(held.get(RETURNED))), None)
-    )
+    firsts = (obj(next(iter(listed_values(held.get(name))), None)) for name in RETURNED)
+    return any(name in held for name in CASES) or any("metrics_data" in first for first in firsts)
 
 
 def read(path: Path) -> Iterator[Item]:

@@ -170,9 +170,7 @@ def read_pydantic(path: Path) -> Iterator[Item]:
         if "inputs" not in case:
             raise InvalidRecordError("a case has inputs", field="inputs", where=where)
         expected = case.get("expected_output")
-        read = _Evaluators()
-        for evaluator in (*listed_values(document.get("evaluators")), *listed_values(case.get("evaluators"))):
-            read.add(evaluator, *_pydantic_check(evaluator, expected))
+        read = pydantic_evaluators(document, case)
         beside_case = without(case, "name", "inputs", "expected_output", "evaluators")
         yield LogSample(
             id=case.get("name") or place, inputs=inputs_of(case["inputs"]), name=str(case.get("name") or ""),
@@ -184,7 +182,7 @@ def read_pydantic(path: Path) -> Iterator[Item]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Evaluators:
+class Evaluators:
     """What a case's evaluators became: checks, names of those without such a meaning here, and what nothing reads of them."""
 
     checks: list[Json] = field(default_factory=list[Json])
@@ -206,6 +204,14 @@ class _Evaluators:
         if self.checks and all(check.get("weight") == 0 for check in self.checks):
             return (*self.unread, "an evaluator without an assertion")
         return tuple(self.unread)
+
+
+def pydantic_evaluators(document: Json, case: Json) -> Evaluators:
+    """What the evaluators of a case of pydantic-evals became, those of its whole data set first."""
+    read = Evaluators()
+    for evaluator in (*listed_values(document.get("evaluators")), *listed_values(case.get("evaluators"))):
+        read.add(evaluator, *_pydantic_check(evaluator, case.get("expected_output")))
+    return read
 
 
 def _pydantic_check(evaluator: JsonValue, expected: JsonValue) -> tuple[str, Json | None, Json]:
@@ -235,8 +241,12 @@ def _pydantic_check(evaluator: JsonValue, expected: JsonValue) -> tuple[str, Jso
 
 _READ_OPTIONS = {
     "Contains": ("value", "case_sensitive", "as_strings"), "LLMJudge": ("rubric", "include_input", "assertion"),
-    "MaxDuration": ("seconds",),
+    "MaxDuration": ("seconds",), "IsInstance": ("type_name",),
 }  # fmt: skip
+
+
+PLAIN_TYPES = ("str", "dict", "list", "int", "float", "bool")
+"""What an output can be an instance of without a program's own classes."""
 
 
 def _check(name: str, given: JsonValue, expected: JsonValue) -> Json | None:
@@ -251,6 +261,8 @@ def _check(name: str, given: JsonValue, expected: JsonValue) -> Json | None:
             return {"type": "contains" if options.get("case_sensitive", True) else "icontains", "value": value}
         case "LLMJudge" if isinstance(rubric := options.get("rubric", given), str):
             return {"type": "llm-rubric", "value": rubric}
+        case "IsInstance" if (named := options.get("type_name", given)) in PLAIN_TYPES:
+            return {"type": "python", "value": f"isinstance(output, {named})"}
         case "MaxDuration" if isinstance(seconds := options.get("seconds", given), int | float):
             return {"type": "latency", "threshold": seconds * 1000}
         case _:
@@ -268,7 +280,7 @@ def read_strands(path: Path) -> Iterator[Item]:
         if case.get("input") in (None, ""):
             raise InvalidRecordError("a case has an input", field="input", where=where)
         expected = case.get("expected_output")
-        read = _Evaluators()
+        read = Evaluators()
         for evaluator in objects_under(document, "evaluators", str(path)):
             read.add(evaluator, *_strands_check(evaluator, expected))
         wanted = texts(expected)

@@ -41,7 +41,13 @@ from minions_evals_mcp.interop.log_formats.reports import (
     pydantic_report,
     strands_report,
 )
-from minions_evals_mcp.interop.log_formats.tables import azure_rows, braintrust_rows, opencode_store, ragas_rows
+from minions_evals_mcp.interop.log_formats.tables import (
+    azure_rows,
+    braintrust_rows,
+    opencode_store,
+    phoenix_rows,
+    ragas_rows,
+)
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.logs.json_stream import glimpse
 from minions_evals_mcp.interop.logs.records import answered
@@ -138,6 +144,10 @@ FORMATS: tuple[Format, ...] = (
     Format(
         azure_rows.NAME, "results of Azure AI's evaluate()",
         lambda seen: azure_rows.is_results(seen.first), azure_rows.read,
+    ),
+    Format(
+        phoenix_rows.NAME, "runs of a Phoenix experiment",
+        lambda seen: phoenix_rows.is_runs(seen.first), phoenix_rows.read,
     ),
     Format("langfuse", "an export of Langfuse", lambda seen: langfuse_rows.is_export(seen.first), langfuse_rows.read),
     Format("parquet", "a data set (Parquet)", lambda seen: seen.magic == PARQUET, parquet_samples.read),

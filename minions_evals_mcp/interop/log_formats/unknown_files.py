@@ -6,8 +6,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.column_guess import ROWS, how_to_import
-from minions_evals_mcp.interop.containers import aggregate, container
+from minions_evals_mcp.interop.column_guess import ROWS, how_to_import, suggested_import
+from minions_evals_mcp.interop.containers import aggregate, container, table_of_results
 from minions_evals_mcp.interop.log_formats.table import FORMATS, Seen
 from minions_evals_mcp.interop.logs.files import head_of
 from minions_evals_mcp.interop.parsing import ROOTS, not_utf8
@@ -35,6 +35,7 @@ KEYS: dict[str, str] = {
     "langsmith": "run_type trace_id inputs outputs dataset_id reference_example_id",
     "braintrust": "_xact_id input output expected scores span_attributes root_span_id span_parents experiment_id dataset_id",
     "azure-evaluation": "rows metrics studio_url inputs.query inputs.response inputs.ground_truth outputs.response",
+    "phoenix-experiment": "example_id repetition_number input reference_output output annotations latency_ms trace_id",
     "langfuse": "traceId observations scores sessionId projectId dataType expectedOutput datasetName",
     "ragas": "user_input response reference retrieved_contexts reference_contexts multi_responses rubrics",
     "data-set": "input expected_output expectedOutput context retrieval_context tools_called expected_tools scenario",
@@ -73,7 +74,10 @@ def refusal(seen: Seen) -> BadInputError:
     if known is not None:
         return BadInputError(f"{seen.path} is {known.is_a}.", remedy=known.remedy)
     damage = "" if seen.magic else not_utf8(head_of(seen.path), is_whole=False)
-    if not damage and not seen.magic and seen.path.suffix.lower() in SEPARATORS:
+    is_table = not damage and not seen.magic and seen.path.suffix.lower() in SEPARATORS
+    if is_table and (known := table_of_results(head_of(seen.path).decode("utf-8", "ignore"))) is not None:
+        return BadInputError(f"{seen.path} is {known.is_a}.", remedy=known.remedy)
+    if is_table:
         return BadInputError(
             f"{seen.path} is a table. Name the record type of its rows.", remedy=how_to_import(seen.path)
         )
@@ -85,14 +89,24 @@ def refusal(seen: Seen) -> BadInputError:
     return BadInputError(
         f"{seen.path} is no suite and looks like none of the known formats: {content}.{closest}",
         remedy=f"docs/reference/log-formats.md lists the {len(FORMATS)} known formats. Name one with"
-        f" {argument('format', 'NAME')}. For rows of your own: {Next('import', ROWS, 'takes them in as test cases')}.",
+        f" {argument('format', 'NAME')}. For rows of your own: {_rows(seen)}",
     )
+
+
+def _rows(seen: Seen) -> str:
+    """The command that takes in rows: with their own keys, where those say what they are."""
+    is_rows = seen.is_lines or isinstance(seen.first, list)
+    first = obj(next(iter(seen.first), None)) if isinstance(seen.first, list) else obj(seen.first)
+    texts = [name for name, value in first.items() if isinstance(value, str | int | float) and is_rows]
+    return suggested_import(seen.path, texts) or f"{Next('import', ROWS, 'takes them in as test cases')}."
 
 
 def found(seen: Seen) -> str:
     """What the beginning of the file is, in words."""
     if seen.magic:
         return "it is a binary file"
+    if seen.columns:
+        return f"it is a table with the columns {_named(dict.fromkeys(sorted(seen.columns)))}"
     match seen.first:
         case dict():
             return (

@@ -11,6 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
+from minions_evals_mcp.domain.outputs import json_texts
 from minions_evals_mcp.engine.config_eval.evaluation import Chooser, SelectBest
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders
@@ -29,7 +30,7 @@ from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
 from minions_evals_mcp.scoring.assertions.kinds.snippets import PYTHON
 from minions_evals_mcp.scoring.assertions.table import NAMES, vet
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
-from minions_evals_mcp.scoring.nunjucks.templates import rendered
+from minions_evals_mcp.scoring.nunjucks.templates import rendered, rendered_with_prints
 from minions_evals_mcp.targets.prompted import PythonTransform
 
 KEYS = ("type", "value", "threshold", "weight", "metric", "transform", "assert", "provider", "rubricPrompt", "config",
@@ -43,6 +44,8 @@ CHECKED = "output, context"
 """What a file's function is called with by a check."""
 TOLD_CONFIG = ("python", "javascript", METEOR)
 GIVEN_CONFIG = "only code is told a config"
+QUOTING = frozenset({"llm-rubric", SELECT_BEST})
+"""The types whose value a judge reads as its author's words."""
 OWN = ("provider", "rubricPrompt")
 TRANSFORMS = frozenset({"transform", "contextTransform"})
 REF = "#/assertionTemplates/"
@@ -113,6 +116,7 @@ class Assertions:
             made |= {"value": None, "value_code": code}
         elif "value" in wire:
             made["value"] = self._value(wire["value"], kind, variables, wire.get("config"))
+            made |= self._quoted(wire["value"], kind, variables)
         elif "config" in wire:
             self.refusals.note(wire["config"], GIVEN_CONFIG)
         if isinstance(made.get("metric"), str):
@@ -221,6 +225,18 @@ class Assertions:
             self.refusals.add(node, error.message_text)
             return node.value
 
+    def _quoted(self, node: Node, kind: str, variables: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """The texts that a filter or a computation puts into a judge's words; a variable as it stands is known by itself."""
+        if kind.removeprefix(NEGATION) not in QUOTING or not isinstance(node.value, str) or node.file is not None:
+            return {}
+        try:
+            _, printed = rendered_with_prints(with_included(node, node.text()), variables, prompt=False)
+        except UnsupportedError:
+            return {}  # refused where the value is read
+        known = {*json_texts(dict(variables))}
+        texts: list[JsonValue] = [*dict.fromkeys(text for text in printed if text.strip() and text not in known)]
+        return {"quoted": texts} if texts else {}
+
     def _chooser(self, node: Node, assertion: Assertion) -> Chooser | None:
         if assertion.type == MAX_SCORE:
             try:
@@ -235,7 +251,10 @@ class Assertions:
             return chooser
         if not isinstance(assertion.value, str) or not assertion.value.strip():
             raise node.wrong("select-best needs the criterion as its value")
-        return SelectBest(criterion=assertion.value, grader=assertion.provider, rubric_prompt=assertion.rubric_prompt)
+        return SelectBest(
+            criterion=assertion.value, grader=assertion.provider, rubric_prompt=assertion.rubric_prompt,
+            quoted=assertion.quoted,
+        )  # fmt: skip
 
 
 def _with_weights(wire: dict[str, Node], node: Node) -> dict[str, Node]:

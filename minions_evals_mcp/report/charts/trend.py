@@ -10,7 +10,7 @@ from importlib.resources import files
 from markupsafe import Markup
 
 from minions_evals_mcp.engine.answers.report_values import ReportTrendPoint, Side
-from minions_evals_mcp.presentation.verdict_words import judged_instead
+from minions_evals_mcp.presentation.verdict_words import drop_words, judged_instead
 from minions_evals_mcp.report.charts.svg import drawing, element, line, path, text
 from minions_evals_mcp.report.charts.time_axis import TimeAxis
 from minions_evals_mcp.report.plain import printable
@@ -44,7 +44,7 @@ def trend_chart(
     points: Sequence[ReportTrendPoint], *, threshold: float | None, label: str, names: Mapping[str, str] | None = None,
     link: Link | None = None,
 ) -> str:  # fmt: skip
-    """The scores over time with their intervals: a gap where the series breaks, a mark at each regression.
+    """The scores over time with their intervals: a gap where the series breaks, a mark at each fall that is more than chance.
 
     With `link` each dot leads to its run; a table beside it must then say the same, for who cannot see it.
     """
@@ -71,7 +71,9 @@ def trend_figures(
             "place": round(place / WIDTH, 6), "at": round(point.at.timestamp() * 1000), "score": point.score,
             "interval": point.interval, "passed": point.passed, "total": point.total,
             "version": None if point.version is None else printable(names.get(point.version, point.version), 80),
-            "newSeries": point.new_series, "isRegression": point.is_regression, "level": levels.get(point.run_id),
+            "newSeries": point.new_series, "isRegression": point.is_supported,
+            "dropped": f"▼ {drop_words(point.evidence)}" if point.is_regression else "",
+            "level": levels.get(point.run_id),
             "moved": moved.get(point.run_id), "instead": judged_instead(point.judged_by), "href": link(point),
         }
         for point, place in zip(points, places, strict=True)
@@ -129,8 +131,8 @@ def _dot(point: ReportTrendPoint, x: float, link: Link | None) -> Markup:
     parts: list[Markup] = []
     if point.interval is not None:
         parts.append(line(x, _y(point.interval[0]), x, _y(point.interval[1]), "ci"))
-    class_ = "dot fell" if point.is_regression else "dot"
-    parts.append(element("circle", cx=x, cy=_y(point.score), r=6 if point.is_regression else 4, class_=class_))
+    class_ = "dot fell" if point.is_supported else "dot"
+    parts.append(element("circle", cx=x, cy=_y(point.score), r=6 if point.is_supported else 4, class_=class_))
     if link is None:
         return element("g", *parts)
     near = element("rect", x=x - 7, y=TOP, width=14, height=BOTTOM - TOP, class_="near")
@@ -147,15 +149,15 @@ def _dot(point: ReportTrendPoint, x: float, link: Link | None) -> Markup:
 
 def _labels(points: Sequence[ReportTrendPoint], axis: TimeAxis) -> Iterator[Markup]:
     for at, point in enumerate(points):
-        if not (point.is_regression or point.new_series):
+        if not (point.is_supported or point.new_series):
             continue
-        words = "▼ regression" if point.is_regression else "new series"
+        words = "▼ regression" if point.is_supported else "new series"
         low = point.score if point.interval is None else point.interval[0]
         x = min(WIDTH - RIGHT - 44, max(LEFT + 44, axis.places[at]))
         yield text(
             x,
             min(BOTTOM - 4, _y(low) + 16),
             words,
-            class_="label" + (" fell" if point.is_regression else ""),
+            class_="label" + (" fell" if point.is_supported else ""),
             anchor="middle",
         )

@@ -19,9 +19,13 @@ MACRO_STEPS = 10
 
 
 class Rendering:
-    """One rendering of a template with its variables. What is written goes to the innermost of `_outputs`."""
+    """One rendering of a template with its variables. What is written goes to the innermost of `_outputs`.
+
+    `printed` collects each text that an expression wrote, which is not the template's own.
+    """
 
     def __init__(self, variables: Mapping[str, object], own: OwnFilters) -> None:
+        self.printed: list[str] = []
         self._scope = Scope({**{name: make() for name, make in FUNCTIONS.items()}, **variables})
         self._expressions = Expressions(self._scope, own)
         self._value = self._expressions.value
@@ -54,9 +58,9 @@ class Rendering:
                 self._scope.define(name, self._macro(node, None))
             case nodes.CallBlock(call=call):
                 caller = self._macro(node, self._scope.frame)
-                self._outputs[-1].append(js_string(self._expressions.called(call, {CALLER: caller})))
+                self._outputs[-1].append(self._printed(self._expressions.called(call, {CALLER: caller})))
             case nodes.FilterBlock(filter=last, body=body):
-                self._outputs[-1].append(js_string(self._expressions.filtered(last, self.text(body))))
+                self._outputs[-1].append(self._printed(self._expressions.filtered(last, self.text(body))))
             case nodes.Block(body=body):
                 with self._scope.within(ScopeFrame(self._scope.frame, isolated=True)):
                     self._each(body)
@@ -64,7 +68,12 @@ class Rendering:
                 raise ValueError(f"{type(node).__name__} is not supported")
 
     def _written(self, part: nodes.Node) -> str:
-        return part.data if isinstance(part, nodes.TemplateData) else js_string(self._value(part))
+        return part.data if isinstance(part, nodes.TemplateData) else self._printed(self._value(part))
+
+    def _printed(self, value: object) -> str:
+        text = js_string(value)
+        self.printed.append(text)
+        return text
 
     def _assign(self, node: nodes.Assign | nodes.AssignBlock) -> None:
         if isinstance(node, nodes.Assign):

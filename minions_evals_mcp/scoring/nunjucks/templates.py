@@ -75,12 +75,20 @@ def rendered(
     A `prompt` with a line that opens something and does not close it is text, as in promptfoo; an assertion may go on in
     the next line.
     """
+    return rendered_with_prints(template, variables, prompt=prompt, own=own)[0]
+
+
+def rendered_with_prints(
+    template: str, variables: Mapping[str, JsonValue], *, prompt: bool = True, own: OwnFilters = NO_FILTERS
+) -> tuple[str, tuple[str, ...]]:
+    """The same, and each text that an expression put into it: after its filters, so it may be no variable as it stands."""
     if "{" not in template or (prompt and _is_partial(template)):
-        return template
+        return template, ()
     try:
         with budget():
             body = _compiled(template, frozenset(own), prompt=prompt).body
-            return Rendering({name: as_js(value) for name, value in variables.items()}, own).text(body)
+            rendering = Rendering({name: as_js(value) for name, value in variables.items()}, own)
+            return rendering.text(body), tuple(rendering.printed)
     except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise BadInputError(f"the template cannot be rendered: {error}.", remedy="Check its variables.") from None
 

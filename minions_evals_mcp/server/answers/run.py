@@ -19,7 +19,7 @@ from minions_evals_mcp.judges.user_packets import HOW_TO_PLAY, UserPacket
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.presentation.next_steps import Tools
 from minions_evals_mcp.presentation.resuming import resume_line
-from minions_evals_mcp.presentation.verdict_words import compared_words, level_words
+from minions_evals_mcp.presentation.verdict_words import beside_passes, compared_words, level_words
 from minions_evals_mcp.report.sentences import addressed_words, instead_words, passed_words, trials
 from minions_evals_mcp.server.edge.compact import compact_object, once, short_part, short_run, with_short_ids
 from minions_evals_mcp.server.edge.refusals import in_tools
@@ -123,7 +123,7 @@ def run_verdict(summary: RunSummary) -> Json | None:
     return {
         **({} if run.get("passed") is None else {"passed": run["passed"]}),
         "regression": regression_word(summary),
-        "evidence": fell.get("evidence") or ("supported" if summary.fall is not None else run.get("evidence")),
+        "evidence": "supported" if summary.fall is not None else fell.get("evidence") or run.get("evidence"),
         **({"since": short_run(str(since))} if since else {}),
     }
 
@@ -308,7 +308,8 @@ def _verdicts(summary: RunSummary) -> Iterator[str]:
     if summary.regression is not None:
         since = summary.regression.get("fallenSince")
         what = "REGRESSION" if summary.regression.get("isNew") else "NOT RECOVERED"
-        yield f"{what}{f' since {since}' if since else ''}, {EVIDENCE_WORDS[str(summary.regression['evidence'])]}"
+        beside = beside_passes(summary.regression, summary.fall)
+        yield f"{what}{f' since {since}' if since else ''}, {EVIDENCE_WORDS[str(summary.regression['evidence'])]}{beside}"
 
 
 def _figure(number: JsonValue) -> str:

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from pydantic_core import from_json
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.results import Outcome
+from minions_evals_mcp.domain.results import Evidence, Outcome
 from minions_evals_mcp.domain.values import Value, from_millis
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
@@ -202,21 +202,23 @@ class HistoryPoint:
     is_regression: bool
     version: str | None
     judged_by: tuple[str, ...] = ()
+    evidence: Evidence | None = None
 
 
 def history(db: Db, benchmark_id: str, *, limit: int) -> list[HistoryPoint]:
     """The newest whole runs of the benchmark, oldest first."""
     rows = db.execute(
         "SELECT id, ran_at, overall_score, json_extract(rest, '$.scoreCi'), passed_count, total_count, series, is_regression,"
-        f" prompt_version_ref, json_extract(rest, '$.judgedBy') FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE}"
-        " ORDER BY ran_at DESC, seq DESC LIMIT ?",
+        " prompt_version_ref, json_extract(rest, '$.judgedBy'), json_extract(rest, '$.evidence') FROM benchmark_run"
+        f" WHERE benchmark_id = ? AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT ?",
         (benchmark_id, limit),
     ).fetchall()
     return [
         HistoryPoint(
-            ident, from_millis(at), score, _json(interval), passed, total, series, bool(regression), version, strings(judges)
+            ident, from_millis(at), score, _json(interval), passed, total, series, bool(regression), version, strings(judges),
+            evidence,
         )
-        for ident, at, score, interval, passed, total, series, regression, version, judges in reversed(rows)
+        for ident, at, score, interval, passed, total, series, regression, version, judges, evidence in reversed(rows)
     ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from datetime import datetime
 
-from minions_evals_mcp.domain.results import Direction
+from minions_evals_mcp.domain.results import Direction, Evidence
 from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
@@ -30,12 +30,14 @@ class SeriesRun:
     version: str | None = None
     cost_usd: float | None = None
     judged_by: tuple[str, ...] = ()
+    evidence: Evidence | None = None
 
 
 _RUN = (
     "SELECT b.id, b.ran_at, b.overall_score, b.series, b.is_regression, t.direction, l.run_id IS NOT NULL,"
-    " b.prompt_version_ref, (SELECT spent ->> '$.costUsd' FROM job WHERE job.id = b.id), b.judged_by FROM"
-    " (SELECT prompt_version_ref, json_extract(rest, '$.judgedBy') AS judged_by, id, ran_at, overall_score, series, is_regression, seq"
+    " b.prompt_version_ref, (SELECT spent ->> '$.costUsd' FROM job WHERE job.id = b.id), b.judged_by, b.evidence FROM"
+    " (SELECT prompt_version_ref, json_extract(rest, '$.judgedBy') AS judged_by, json_extract(rest, '$.evidence') AS evidence,"
+    " id, ran_at, overall_score, series, is_regression, seq"
     " FROM benchmark_run"
     f" WHERE benchmark_id = ?1 AND (?2 IS NULL OR series = ?2) AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT ?3) b"
     " LEFT JOIN trend_reading t ON t.run_id = b.id LEFT JOIN level_start l ON l.run_id = b.id ORDER BY b.ran_at, b.seq"
@@ -47,9 +49,19 @@ def history(db: Db, benchmark_id: str, *, series: str | None = None, limit: int 
     rows = db.execute(_RUN, (benchmark_id, series, limit))
     return [
         SeriesRun(
-            ident, from_millis(at), score, key, bool(fell), direction, bool(level), version, cost, strings(judges)
+            ident,
+            from_millis(at),
+            score,
+            key,
+            bool(fell),
+            direction,
+            bool(level),
+            version,
+            cost,
+            strings(judges),
+            evidence,
         )
-        for ident, at, score, key, fell, direction, level, version, cost, judges in rows
+        for ident, at, score, key, fell, direction, level, version, cost, judges, evidence in rows
     ]
 
 

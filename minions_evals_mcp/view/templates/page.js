@@ -29,6 +29,9 @@
   };
   localised(document);
 
+  // A narrow screen begins at the newest run.
+  for (const region of all(".scroll:has(> .case-map)")) region.scrollLeft = region.scrollWidth;
+
   // The title shows a run's progress, for a tab among many.
   const titled = document.title;
   const progressed = () => {

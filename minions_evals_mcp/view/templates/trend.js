@@ -11,7 +11,7 @@
     `${one.passed.toLocaleString("en-US")} of ${one.total.toLocaleString("en-US")} passed`,
     ...(one.version ? [one.version] : []),
     ...(one.instead ? [one.instead] : []),
-    ...(one.isRegression ? ["▼ regression"] : []),
+    ...(one.dropped ? [one.dropped] : []),
     ...(one.moved === null ? [] : [`level ${signed(one.moved)}`]),
     ...(one.newSeries ? ["new series: measured in another way than the run before"] : []),
   ].join("\n");

@@ -115,15 +115,18 @@ async def test_what_is_refused_for_good_is_set_aside_and_what_may_come_back_is_n
 
 async def test_slack_is_sent_one_text_that_sets_no_link_and_no_mention(engine: Engine, hook: Hook) -> None:
     there = neighbour(hook, form="slack", urlFrom="HOOK_URL")
-    told = message("benchmark-regression", {"summary": "Refunds fell: <!channel> <https://x|y> & more"}, at=START)
+    runs = {"benchmarkRunId": "3ad83a15-ce2e-4e8e-8918-8241fea26c45", "previousRunId": "nightly-7"}
+    told = message(
+        "benchmark-regression", {"summary": "Refunds fell: <!channel> <https://x|y> & more", **runs}, at=START
+    )
     asked = task("Investigate <b>", "Score 0.955 → 0.670.", priority="critical", about="b", owner=None, at=START)
     for key, fields in (("m", told), ("t", asked)):
         await engine.store.write(lambda db, key=key, fields=fields: queue(db, key, fields, key=key, at=START))
     await drained(engine, route=routed(orchestrator=there, tasks=there))
     texts = sorted(json.loads(body)["text"] for _, body in hook.taken)
     assert texts == [
+        "*Benchmark regression*\nRefunds fell: &lt;!channel&gt; &lt;https://x|y&gt; &amp; more\n`minions-evals diff nightly-7 3ad83a15`",
         "*Investigate &lt;b&gt; (critical)*\nScore 0.955 → 0.670.",
-        "*benchmark-regression*\nRefunds fell: &lt;!channel&gt; &lt;https://x|y&gt; &amp; more",
     ]
     assert all("webhook-signature" not in headers for headers, _ in hook.taken)
 

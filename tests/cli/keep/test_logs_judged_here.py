@@ -37,6 +37,7 @@ EXPECTING: dict[str, tuple[int, int, str, tuple[tuple[str, str], ...]]] = {
     "pydantic-evals-report": (3, 3, "b.json", (('"value": true', '"value": false'),)),
     "adk-result": (3, 3, "b.json", (("5614.5", "5615.5"), ('"eval_status": 1', '"eval_status": 2'))),
     "azure-evaluation": (3, 3, "b.json", (('_passed": true', '_passed": false'), ('"pass"', '"fail"'))),
+    "phoenix-experiment": (3, 3, "b.json", (('"label": "True"', '"label": "False"'),)),
     "braintrust": (3, 3, "b.jsonl", (('"same": 1.0', '"same": 0.0'),)),
     "strands-report": (3, 3, "b.json", (("true", "false"),)),
     "harbor": (3, 3, "b.json", (('"j1"', '"j2"'), ('"reward": 1.0', '"reward": 0.0'))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -206,3 +207,26 @@ def test_text_under_test_is_shown_as_text(at: Terminal) -> None:
     assert shown in listed.out
     assert "[red]boo[/red]" in shown_run.out
     assert "[red]boo[/red]" in case_run.out + bench_run.out
+
+
+def test_a_benchmark_that_rows_made_gets_its_threshold_and_schedule_by_a_command(at: Terminal) -> None:
+    at.file("q.csv", "question,answer\nWhere is it?,Paris\n")
+    rows = ["--as", "test-case", "--map", "inputs.q=question", "--map", "expectedOutputs.output=answer", "--into", "b"]
+    _, changed, bad, unknown, shown, gone = at.many(
+        ["import", "q.csv", *rows],
+        ["set", "b", "passingThreshold=0.9", "schedule=0 6 * * *"],
+        ["set", "b", "schedule=daily"],
+        ["set", "b", "testCaseIds=[]"],
+        ["show", "b", "--json"],
+        ["set", "b", "schedule=", "--json"],
+    )
+    assert changed.out == "changed b: passingThreshold, schedule. `minions-eval-agent run` runs it at these times\n"
+    assert (bad.code, "fields.schedule: 'daily'" in bad.err) == (2, True)
+    assert (unknown.code, "unknown field of a benchmark: testCaseIds" in unknown.err) == (2, True)
+    fields = cast("Json", shown.one()["fields"])
+    assert (fields["passingThreshold"], fields["schedule"], len(cast("list[str]", fields["testCaseIds"]))) == (
+        0.9,
+        "0 6 * * *",
+        1,
+    )
+    assert "schedule" not in cast("Json", gone.one()["fields"])

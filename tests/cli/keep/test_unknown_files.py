@@ -88,6 +88,16 @@ def test_a_table_is_answered_with_the_command_that_imports_its_rows(at: Terminal
     assert following == "run-benchmark q --target python:MODULE:FUNCTION"
 
 
+@pytest.mark.parametrize("name", ["q.jsonl", "q.json"])
+def test_rows_as_json_are_answered_with_the_command_that_imports_them(at: Terminal, name: str) -> None:
+    written(at.folder / name, [{"question": f"{n}?", "context": ["c"], "answer": "Paris"} for n in range(2)])
+    ended = at.run("import", name)
+    asked = f"import {name} --as test-case --map inputs.question=question --map expectedOutputs.output=answer --into q"
+    assert (ended.code, f"`minions-evals {asked}`" in ended.err) == (2, True)
+    taken = at.run(*asked.split())
+    assert (taken.code, f"{name}: 2 new" in taken.out) == (0, True)
+
+
 @pytest.mark.parametrize("head", ["Kanal;Betreff", "first name,what you want", "a", "expected,other"])
 def test_a_table_whose_columns_say_nothing_is_answered_with_their_names(at: Terminal, head: str) -> None:
     at.file("q.csv", f"{head}\n{head}\n")

@@ -307,7 +307,7 @@ def test_feedback_judges_the_runs_of_an_experiment_alone(
         ({"inputs": {"q": 1}, "outputs": {"answer": "A"}}, True),
         ({"id": "e", "inputs": {"q": 1}, "outputs": {"answer": "A"}, "metadata": {"k": 1}}, True),
         ({"inputs": {"q": 1}, "outputs": "A"}, False),
-        ({"inputs": {"q": 1}, "outputs": {"answer": "A"}, "expectations": {}}, False),
+        ({"inputs": {"q": 1}, "outputs": {"answer": "A"}, "expectations": []}, False),
         ({"inputs": {"q": 1}, "outputs": {"answer": "A"}, "scores": {}}, False),
     ],
 )

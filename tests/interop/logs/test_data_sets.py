@@ -205,3 +205,48 @@ def test_the_persona_of_a_golden_plays_the_user(tmp_path: Path, told: Json, pers
     (found,) = samples(written(tmp_path / "g.json", [{"scenario": "asks", "expected_outcome": "ok", **told}]))
     assert found.conversation is not None
     assert (found.conversation["persona"], found.extra) == (persona, beside)
+
+
+TALK: Json = {"turns": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Bye"}]}
+SINGLE: Json = {"input": "q", "actual_output": "a", "expected_output": "b"}
+LISTED: dict[str, tuple[Json, int]] = {
+    "conversations": ({"conversational_test_cases": [TALK, {**TALK, "expected_outcome": "says goodbye"}]}, 2),
+    "beside empty lists": ({"goldens": [], "test_cases": [], "conversational_test_cases": [TALK]}, 1),
+    "single": ({"test_cases": [SINGLE]}, 1),
+    "both": ({"goldens": [{"input": "g", "expected_output": "b"}], "test_cases": [SINGLE]}, 1),
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_cases_of_deepeval_are_read_under_each_of_its_lists(tmp_path: Path, name: str) -> None:
+    document, answered = LISTED[name]
+    cases, runs = kept(written(tmp_path / "cases.json", document), "data-set")
+    assert len(cases) == sum(len(part) for part in document.values())
+    assert [run.fields.outputs["output"] for run in runs] == [
+        "a" if "actual_output" in str(document) else "Bye"
+    ] * answered
+
+
+def test_a_run_of_deepeval_written_under_python_names_has_its_verdicts(tmp_path: Path) -> None:
+    metric = {"name": "Right", "score": 0.9, "success": False, "threshold": 1.0}
+    cases, runs = kept(
+        written(tmp_path / "run.json", {"test_cases": [{**SINGLE, "name": "t", "metrics_data": [metric]}]}), "deepeval"
+    )
+    assert [check.type for check in cases[0].fields.assertions] == ["foreign-scorer"]
+    assert [(score["name"], score["passed"]) for score in foreign(runs[0])] == [("Right", False)]
+
+
+def test_rows_that_mlflow_evaluates_are_cases_with_their_expected_response(tmp_path: Path) -> None:
+    rows: list[Json] = [
+        {"inputs": {"q": "France?"}, "expectations": {"expected_response": "Paris", "guidelines": ["short"]}},
+        {"inputs": {"q": "Italy?"}, "expectations": {"expected_facts": ["Rome"]}, "outputs": "It is Rome", "tags": {"k": "v"}},
+    ]  # fmt: skip
+    cases, runs = kept(written(tmp_path / "rows.json", rows), "data-set")
+    assert [(case.fields.inputs, case.fields.expected_outputs) for case in cases] == [
+        ({"q": "France?"}, {"output": "Paris"}), ({"q": "Italy?"}, None),
+    ]  # fmt: skip
+    assert [case.fields.extra["expectations"] for case in cases] == [
+        {"guidelines": ["short"]},
+        {"expected_facts": ["Rome"]},
+    ]
+    assert [run.fields.outputs for run in runs] == [{"output": "It is Rome"}]

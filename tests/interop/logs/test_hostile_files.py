@@ -270,6 +270,7 @@ LOST: dict[str, tuple[str, list[str | int]]] = {
     "langfuse": ("traceId", [0, "traceId"]),
     "adk-result": ("overall_eval_metric_results", ["eval_case_results", 0, "overall_eval_metric_results"]),
     "braintrust": ("scores", [0, "scores"]),
+    "phoenix-experiment": ("annotations", [0, "annotations"]),
 }
 """Where each format's samples and scores stand: with a number there, they would be lost in silence."""
 

@@ -259,3 +259,31 @@ def _azure_fields(name: str, value: bool | float | str) -> Json:
         f"{name}_passed": None if skipped else value, f"{name}_status": "skipped" if skipped else "completed",
         f"{name}_threshold": 0.5, f"{name}_properties": {"tokens": 1},
     }  # fmt: skip
+
+
+def phoenix_runs(cases: Mapping[str, Said | str]) -> list[Json]:
+    """Runs of a Phoenix experiment: truth values have labels, `!` begins an evaluator's error; a text is the error of the task."""
+    return [_phoenix_run(name, said) for name, said in cases.items()]
+
+
+def _phoenix_run(name: str, said: Said | str) -> Json:
+    question, _, trial = name.partition("#")
+    notes = [] if isinstance(said, str) else [phoenix_note(evaluator, value) for evaluator, value in said.items()]
+    return {
+        "example_id": f"ex-{question}", "repetition_number": int(trial or 1), "input": {"question": f"{question}?"},
+        "reference_output": {"answer": "Paris"}, "output": None if isinstance(said, str) else "It is Paris",
+        "error": said if isinstance(said, str) else None, "latency_ms": 500.0, "start_time": "2026-11-01T10:00:00+00:00",
+        "end_time": "2026-11-01T10:00:01+00:00", "trace_id": "t1", "prompt_token_count": 7, "completion_token_count": 5,
+        "annotations": notes,
+    }  # fmt: skip
+
+
+def phoenix_note(name: str, value: bool | float | str, *, kind: str = "CODE", label: str | None = None) -> Json:
+    """What an evaluator annotated."""
+    failed = _failed(value)
+    return {
+        "name": name, "annotator_kind": kind, "label": label or (str(value) if isinstance(value, bool) else None),
+        "score": None if failed else float(value), "explanation": "as seen", "trace_id": "t2",
+        "error": str(value)[1:] if failed else None, "metadata": {"k": 1}, "start_time": "2026-11-01T10:00:01+00:00",
+        "end_time": "2026-11-01T10:00:02+00:00",
+    }  # fmt: skip

@@ -109,7 +109,7 @@ def _page(
     first, other = before.side.summary.run_id, after.side.summary.run_id
     scores = run_pairs.both_scores(db, first, other)
     whole = run_diff(db, first, other, scores=scores)
-    changed, unlike = difference(db, first, other, scores=scores)
+    compared = difference(db, first, other, scores=scores)
     shown = first_changes(db, whole, limit=SHOWN)
     failing = [change.test_case_id for change in whole.changes if change.kind == "newly-failing"]
     return ChangePage(
@@ -119,8 +119,8 @@ def _page(
         changed=_moved(db, other, shown.changes),
         more=shown.more,
         deltas=tuple(-change.loss for change in whole.changes if change.before and change.after),
-        difference=changed,
-        unlike=unlike,
+        difference=compared.found,
+        unlike=compared.why,
         summary=summary,
         comparison=comparison,
         prompt=_prompts(db, before.version_id, after.version_id),

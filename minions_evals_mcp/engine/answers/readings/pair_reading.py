@@ -37,8 +37,8 @@ class PairReading(Value):
 
     `basis`: a recorded "comparison", whose own figures `delta`, `interval`, `level` and `pValue` are; a change of "level", or the
     paired "test" of the two runs, whose figures they are in either case. `deltaOf` names what differs where it is not the score.
-    `better` and `worse` count the cases of the two runs. Of a level, `levelRunId` is the run at which it began and `levelDelta`
-    how far it moved.
+    `better` and `worse` count the cases of the two runs that were measured alike, `edited` those that were not. Of a level,
+    `levelRunId` is the run at which it began and `levelDelta` how far it moved.
     """
 
     before: str
@@ -54,6 +54,7 @@ class PairReading(Value):
     cases: Count = 0
     better: Count = 0
     worse: Count = 0
+    edited: Annotated[Count, Field(exclude_if=lambda edited: not edited)] = 0
     level_run_id: str | None = None
     level_at: Timestamp | None = None
     level_delta: float | None = None
@@ -95,7 +96,8 @@ def _reading(
 ) -> PairReading:
     from minions_evals_mcp.engine.answers.readings.real_change import difference  # noqa: PLC0415  pairs are compared for benchmark-runs alone
 
-    found, why = difference(db, before, after, scores=scores)
+    compared = difference(db, before, after, scores=scores)
+    found, why = compared.found, compared.why
     if found is None:
         return PairReading(before=before, after=after, verdict=None, why=why)
     verdict: ComparisonVerdict = found.verdict
@@ -111,6 +113,7 @@ def _reading(
         cases=found.cases,
         better=found.better,
         worse=found.worse,
+        edited=compared.edited,
     )
     if asked is not None:
         return _as_compared(tested, asked)

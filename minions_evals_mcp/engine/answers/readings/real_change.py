@@ -10,6 +10,7 @@ from minions_evals_mcp.engine.conclude.comparison import answered_apart, pairing
 from minions_evals_mcp.engine.conclude.decision import MARGIN, left_open
 from minions_evals_mcp.engine.conclude.missing_outputs import with_missing
 from minions_evals_mcp.errors import BadInputError, ConflictError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.comparison import ERROR, Difference, compare
 from minions_evals_mcp.store.connection import Db, file_of
 from minions_evals_mcp.store.queries.run_pairs import BothScores
@@ -19,26 +20,36 @@ KEPT = 2_000
 _known: OrderedDict[tuple[str, str, str, int], Evidence | None] = OrderedDict()
 
 
-def difference(
-    db: Db, before: str, after: str, *, scores: BothScores | None = None, tests: int = 1
-) -> tuple[Difference | None, str]:
-    """The difference between the two runs' scores, `tests` sharing the error; None, and why, where they were not comparable.
+@frozen_type
+class RunsCompared:
+    """The difference of two runs, None where they were not comparable; `why` that is, or why it is left open.
 
-    "improved" and "equivalent" must hold with each missing output as a failure, else it is inconclusive, and the text is why.
+    `edited` counts the cases of both that are no part of it, for they were measured differently.
+    """
+
+    found: Difference | None
+    why: str = ""
+    edited: int = 0
+
+
+def difference(db: Db, before: str, after: str, *, scores: BothScores | None = None, tests: int = 1) -> RunsCompared:
+    """The difference between the two runs' scores on the cases that were measured alike, `tests` sharing the error.
+
+    "improved" and "equivalent" must hold with each missing output as a failure, else it is inconclusive.
     """
     level = 1 - ERROR / tests
     if apart := answered_apart(db, before, after):
-        return None, apart
+        return RunsCompared(None, apart)
     try:
-        paired = pairing(db, before, after, scores=scores)
+        paired = pairing(db, before, after, scores=scores, allows_edits=True)
     except (BadInputError, ConflictError) as error:
-        return None, error.message_text
+        return RunsCompared(None, error.message_text)
     pairs = paired.pairs()
     found = compare(pairs, margin=MARGIN, level=level)
     if found.verdict not in {"improved", "equivalent"}:
-        return found, ""
+        return RunsCompared(found, edited=paired.edited)
     why = left_open(found.verdict, pairs, with_missing(db, (before, after), (paired.a, paired.b), pairs), level=level)
-    return (replace(found, verdict="inconclusive") if why else found), why
+    return RunsCompared(replace(found, verdict="inconclusive") if why else found, why, paired.edited)
 
 
 def real_change(db: Db, before: str, after: str, *, tests: int = 1) -> Evidence | None:
@@ -52,9 +63,9 @@ def real_change(db: Db, before: str, after: str, *, tests: int = 1) -> Evidence 
 
 
 def _evidence(db: Db, before: str, after: str, tests: int) -> Evidence | None:
-    changed, open_because = difference(db, before, after, tests=tests)
-    if changed is None:
+    compared = difference(db, before, after, tests=tests)
+    if compared.found is None:
         return None
-    if open_because:
+    if compared.why:
         return "undecidable"
-    return "supported" if changed.verdict in {"improved", "regressed"} else "within-noise"
+    return "supported" if compared.found.verdict in {"improved", "regressed"} else "within-noise"

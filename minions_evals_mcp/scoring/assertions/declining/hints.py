@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cache
 
 from minions_evals_mcp.scoring.assertions.declining import reasons
+from minions_evals_mcp.scoring.assertions.declining.eastern import LANGUAGES
 from minions_evals_mcp.scoring.assertions.declining.english import DECLINES, MORALS, SIGNS
-from minions_evals_mcp.scoring.assertions.declining.languages import LANGUAGES
 from minions_evals_mcp.scoring.assertions.declining.spoken import plain
 from minions_evals_mcp.scoring.first_look import first_look
 

@@ -13,6 +13,7 @@ OPENS_JSON = frozenset({"{", "[", '"'})
 _STRINGS_READ = 50
 _QUOTES = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u00b4": "'", "`": "'", "\u201c": '"', "\u201d": '"'}
+    | {end: f"{end}\n" for end in "\u3002\uff01\uff1f"}
 )
 _MARKUP = re.compile(r"[*_#>]+")
 _FENCE = re.compile(r"\A```[a-z]*\n(.*)\n```\Z", re.DOTALL | re.IGNORECASE)
@@ -24,7 +25,9 @@ _SAY = (
 )
 _REPORTED = re.compile(
     rf"(?P<before>\b(?!(?:i|we)\b)[^\W\d_]+\s+{_SAY}(?:\s+[^\W\d_]+){{0,4}}\s*[,:]\s*){_QUOTED}"
-    rf"|{_QUOTED}(?=\s*,?\s*(?:{_SAY}[\s-]+(?!(?:i|we)\b)[^\W\d_]|(?!(?:i|we)\b)(?:[^\W\d_]+\s+){{1,3}}{_SAY}\b))",
+    rf"|{_QUOTED}(?=\s*,?\s*(?:{_SAY}[\s-]+(?!(?:i|we)\b)[^\W\d_]|(?!(?:i|we)\b)(?:[^\W\d_]+\s+){{1,3}}{_SAY}\b))"
+    r"|「[^」\n]{1,600}」(?=と)|(?<!我)说[\uff1a:\uff0c,]?\s*[\u201c\"「][^\u201d\"」\n]{1,600}[\u201d\"」]"
+    r"|\b(?:сказал|ответил|заявил|написал|спросил)[аи]?\s*[:,]\s*\u00ab[^\u00bb\n]{1,600}\u00bb",
     re.IGNORECASE,
 )
 """Speech that the text gives to somebody else. A narrator's own ("I said") is not counted as such."""

@@ -10,6 +10,7 @@ from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.declining import reasons
 from minions_evals_mcp.scoring.assertions.declining.business import is_business
+from minions_evals_mcp.scoring.assertions.declining.eastern import LANGUAGES
 from minions_evals_mcp.scoring.assertions.declining.english import (
     APOLOGY,
     DECLINES,
@@ -21,7 +22,7 @@ from minions_evals_mcp.scoring.assertions.declining.english import (
     Sign,
 )
 from minions_evals_mcp.scoring.assertions.declining.hints import may_decline
-from minions_evals_mcp.scoring.assertions.declining.languages import LANGUAGES, Language
+from minions_evals_mcp.scoring.assertions.declining.languages import Language
 from minions_evals_mcp.scoring.assertions.declining.spoken import OPENS_JSON, sentences, spoken, without_reported
 
 HEAD = 2_000

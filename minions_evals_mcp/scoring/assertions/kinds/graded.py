@@ -147,7 +147,7 @@ def judged_need(kind: GradeType, assertion: Assertion, subject: Subject) -> Grad
     judge = assertion.provider.name if assertion.provider else ""
     template = template_of(kind, assertion)
     if template is None:
-        return GradeNeed(kind, question, subject.read, judge)
+        return GradeNeed(kind, question, subject.read, judge, quoted=assertion.quoted)
     rubric = value if isinstance(value, dict | list) else question
     given = json.dumps(_template_values(kind, question, rubric, subject), ensure_ascii=False)
     return GradeNeed(kind, question, subject.text, judge, template, given)

@@ -29,6 +29,8 @@ from tests.shared.interop.report_shapes import (
     braintrust_rows,
     harbor_job,
     harbor_trial,
+    phoenix_note,
+    phoenix_runs,
     pydantic_case,
     pydantic_report,
     strands_report,
@@ -373,3 +375,37 @@ def test_rows_of_azure_are_trials_conversations_and_answers_of_a_target(tmp_path
     assert [run.fields.outputs["output"] for run in runs] == ["A", "B", "Ciao", "x", "x"]
     assert [extra(run)["log"]["epoch"] for run in runs[:2]] == [1, 2]
     assert cases[2].fields.inputs == {"messages": [talk[0], talk[2]]}
+
+
+def test_evaluators_of_phoenix_have_their_recorded_verdict_and_failed_tasks_are_errors(tmp_path: Path) -> None:
+    plan = {**PLAN, "c0#2": {"same": False, "brief": True}, "broke": "task down"}
+    cases, runs = kept(written(tmp_path / "x.json", phoenix_runs(plan)), "phoenix-experiment")
+    told = [_verdicts(case, run) for case, run in zip(cases, runs, strict=True)]
+    assert told == [
+        *(tuple(one if isinstance(one, bool) else None for one in said.values()) for said in PLAN.values()),
+        (False, True), (None, None),
+    ]  # fmt: skip
+    assert [run.fields.error_message for run in runs if run.fields.status == "failed"] == ["task down"]
+    assert cases[0].id == cases[-2].id
+    assert [extra(run)["log"]["epoch"] for run in (runs[0], runs[-2])] == [1, 2]
+    assert cases[0].fields.expected_outputs == {"answer": "Paris"}
+
+
+@pytest.mark.parametrize(
+    ("notes", "verdicts"),
+    [
+        ([phoenix_note("code", 1), phoenix_note("code", 0)], (True, False)),
+        ([phoenix_note("code", 1), phoenix_note("code", 0.4)], (None, None)),
+        ([phoenix_note("model", 1, kind="LLM", label="hallucinated"), phoenix_note("model", 0, kind="LLM", label="factual")], (None, None)),
+        ([phoenix_note("model", 1, kind="LLM", label="correct"), phoenix_note("model", 0, kind="LLM", label="incorrect")], (True, False)),
+        ([phoenix_note("person", True, kind="HUMAN"), phoenix_note("person", False, kind="HUMAN")], (None, None)),
+    ],
+)  # fmt: skip
+def test_a_score_of_phoenix_without_a_known_direction_is_no_verdict(
+    tmp_path: Path, notes: list[Json], verdicts: tuple[bool | None, ...]
+) -> None:
+    rows = [{**row, "annotations": [note]} for row, note in zip(phoenix_runs({"a": {}, "b": {}}), notes, strict=True)]
+    cases, runs = kept(written(tmp_path / "x.json", rows))
+    assert tuple(_verdicts(case, run) for case, run in zip(cases, runs, strict=True)) == tuple(
+        (one,) for one in verdicts
+    )

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minions_evals_mcp.scoring.assertions.declining.eastern import LANGUAGES
 from minions_evals_mcp.scoring.assertions.declining.english import DECLINES, SIGNS
 from minions_evals_mcp.scoring.assertions.declining.hints import holds_no_refusal, may_decline
-from minions_evals_mcp.scoring.assertions.declining.languages import LANGUAGES
 from minions_evals_mcp.scoring.assertions.declining.spoken import sentences
 from minions_evals_mcp.scoring.failures.timeouts import (
     _LIMIT,  # pyright: ignore[reportPrivateUsage]  the patterns themselves
