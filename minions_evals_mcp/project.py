@@ -34,6 +34,13 @@ RUNS_CODE = frozenset({"python", "command", "http", "https"})
 """Kinds of targets that run a program or call an address of the user's."""
 
 
+Whole = Annotated[int, Field(strict=True)]
+Number = Annotated[float, Field(strict=True)]
+Truth = Annotated[bool, Field(strict=True)]
+"""As TOML writes them: `outputs = true` is no day, nor is "no" a truth."""
+Days = Annotated[Whole, Field(ge=1, le=36_500)]
+
+
 class _Table(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
@@ -46,25 +53,25 @@ class _Table(BaseModel):
 class Thresholds(_Table):
     """The thresholds at which `run` fails. `min_score` is 0–1; `undecided` is what a gate becomes that too few cases decide."""
 
-    min_score: Annotated[float, Field(ge=0, le=1)] | None = None
-    fail_on_regression: bool = False
-    allow_skipped: bool = False
+    min_score: Annotated[Number, Field(ge=0, le=1)] | None = None
+    fail_on_regression: Truth = False
+    allow_skipped: Truth = False
     undecided: Literal["pass", "fail"] | None = None
 
 
 class Caps(_Table):
     """The caps that stop a run before it spends more."""
 
-    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
-    max_seconds: Annotated[float, Field(gt=0)] | None = None
+    max_cost_usd: Annotated[Number, Field(gt=0)] | None = None
+    max_seconds: Annotated[Number, Field(gt=0)] | None = None
 
 
 class Retention(_Table):
     """So many days content is kept: outputs with what was said of them, recorded agent-runs and traces, messages that are done with."""
 
-    outputs: Annotated[int, Field(ge=1, le=36_500)] | None = None
-    agent_runs: Annotated[int, Field(ge=1, le=36_500)] | None = None
-    messages: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    outputs: Days | None = None
+    agent_runs: Days | None = None
+    messages: Days | None = None
 
     def days(self) -> dict[str, int]:
         """The days of each kind that has a limit."""
@@ -140,9 +147,9 @@ class ProjectFields(_Table):
     prompt_version: str | None = None
     judge: str | None = None
     embedder: str | None = None
-    concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
-    call_timeout: Annotated[float, Field(gt=0, le=3600)] | None = None
-    trials: Annotated[int, Field(ge=1, le=1000)] = 1
+    concurrency: Annotated[Whole, Field(ge=1, le=1000)] | None = None
+    call_timeout: Annotated[Number, Field(gt=0, le=3600)] | None = None
+    trials: Annotated[Whole, Field(ge=1, le=1000)] = 1
     models: dict[str, Endpoint] = {}
     thresholds: Thresholds = Field(default_factory=Thresholds)
     caps: Caps = Field(default_factory=Caps)

@@ -6,14 +6,17 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args, get_origin
 
 import pytest
+from pydantic import BaseModel
 
 from minions_evals_mcp.domain.providers import ProviderAccess
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.project import find_project
+from minions_evals_mcp.project import ProjectFields, find_project, read_project
 from minions_evals_mcp.settings import read_settings
 
 
@@ -169,3 +172,35 @@ def test_a_long_env_file_is_read_in_no_time(tmp_path: Path, line: str) -> None:
     began = time.process_time()
     written_down(file)
     assert time.process_time() - began < 2
+
+
+def _numbers(table: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """Each key of a table that is a number or a truth, with the table's name."""
+    for name, info in table.model_fields.items():
+        kind: Any = info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from ((f"{name}.{below}", told) for below, told in _numbers(kind))
+        elif {int, float, bool} & _types(kind):
+            yield name, "bool" if bool in _types(kind) else "number"
+
+
+def _types(kind: Any) -> set[Any]:
+    """The types of a union, without what is said of them."""
+    return {kind}.union(*(_types(part) for part in get_args(kind))) if get_origin(kind) is not dict else set()
+
+
+@pytest.mark.parametrize(("place", "kind"), [*_numbers(ProjectFields)])
+def test_a_truth_is_no_number_and_a_text_neither(tmp_path: Path, place: str, kind: str) -> None:
+    """`[retention] outputs = true` was one day: it erased all that was older."""
+    table, _, name = place.rpartition(".")
+    head = f"[{table}]\n" if table else ""
+    for value in ('"1"', "1" if kind == "bool" else "true"):
+        file = written(tmp_path / "minions-evals.toml", f"{head}{name.replace('_', '-')} = {value}\n")
+        with pytest.raises(BadInputError, match=name.replace("_", "-")):
+            read_project(file)
+
+
+def test_every_number_of_the_project_file_is_tried() -> None:
+    assert {"retention.outputs", "caps.max_cost_usd", "trials", "thresholds.allow_skipped"} <= dict(
+        _numbers(ProjectFields)
+    ).keys()

@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
-import yaml
 from pydantic import JsonValue
 
 from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.parsing import parse_json
+from minions_evals_mcp.interop.parsing import parse_json, parse_yaml
 from minions_evals_mcp.skills.front_matter import closing_line
 
 SKILL_FILE = "SKILL.md"
@@ -76,10 +75,7 @@ def skill_name(folder: Path) -> str:
     closed = closing_line(lines)
     if closed is None:
         raise BadInputError(f"{path}:1: a skill begins with front matter between two lines of ---.")
-    try:
-        front: object = yaml.safe_load("\n".join(lines[1:closed]))
-    except yaml.YAMLError as error:
-        raise InvalidRecordError(f"front matter is no YAML: {' '.join(str(error).split())}", where=str(path)) from None
+    front = parse_yaml("\n".join(lines[1:closed]), str(path))
     name = cast("dict[str, object]", front).get("name") if isinstance(front, dict) else None
     if not isinstance(name, str) or not name.strip():
         raise InvalidRecordError("a skill needs a name", field="name", where=str(path))

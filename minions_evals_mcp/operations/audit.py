@@ -82,3 +82,11 @@ async def run(
     if file is None:
         return await audit_benchmark(engine, request.subject, each=each, with_judge=judging)
     return await audit(engine, file, each=each, with_judge=judging)
+
+
+async def case_names(engine: Engine, audited: Audit) -> dict[str, str]:
+    """The titles of the audit's cases, by id."""
+    from minions_evals_mcp.store.queries.report_units import titles  # noqa: PLC0415  the store, at the first call
+
+    idents = [case.test_case_id for case in audited.cases]
+    return await engine.store.read(lambda db: titles(db, idents))

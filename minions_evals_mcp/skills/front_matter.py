@@ -119,7 +119,9 @@ def _typed(path: Path, lines: list[str], kind: type[P], value: object) -> P:
             line = line_of(["---", *lines], "metadata")
         raise BadInputError(f"{path}:{line}: {name}: {_in_words(gravest)}.") from None
     except ValueError:  # pydantic's own error for a value that cannot be JSON
-        raise BadInputError(f"{path}:2: not valid YAML: an alias refers to itself.") from None
+        raise BadInputError(
+            f"{path}:2: not valid YAML: it is nested too deeply, or an alias refers to itself."
+        ) from None
 
 
 def _is_not_unknown(detail: ErrorDetails) -> bool:

@@ -95,3 +95,11 @@ def test_a_folder_that_is_no_skill_is_refused(tmp_path: Path, text: str) -> None
     (tmp_path / "SKILL.md").write_text(text, "utf-8")
     with pytest.raises(BadInputError, match=r"SKILL\.md"):
         skill_name(tmp_path)
+
+
+@pytest.mark.parametrize("depth", [200, 20_000])
+def test_front_matter_that_is_nested_too_deeply_is_refused_by_name(tmp_path: Path, depth: int) -> None:
+    """A stranger's skill ended in a RecursionError, and the command in a crash."""
+    (tmp_path / "SKILL.md").write_text(f"---\nname: deep\nx: {'[' * depth}{']' * depth}\n---\nhi\n")
+    with pytest.raises(InvalidRecordError, match="nest"):
+        skill_name(tmp_path)

@@ -28,7 +28,6 @@ from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
 from minions_evals_mcp.report.audits import audit_lines, by_hand_lines, case_json, next_command, nothing_suggested
 from minions_evals_mcp.report.next_command import next_line
-from minions_evals_mcp.store.queries.report_units import titles
 
 ABOVE = 1
 SHOWN = 20
@@ -110,9 +109,7 @@ async def audit(
 
 async def _about(engine: Engine, audited: Audit) -> tuple[str | None, dict[str, str]]:
     """The target of the benchmark's newest run, and what its cases are called."""
-    idents = [case.test_case_id for case in audited.cases]
-    names = await engine.store.read(lambda db: titles(db, idents))
-    return await newest_target(engine, audited.subject), names
+    return await newest_target(engine, audited.subject), await operation.case_names(engine, audited)
 
 
 def _took(cases: IO[str] | None, fixable: list[CaseAudit], case_audit: CaseAudit) -> None:

@@ -148,6 +148,8 @@ def _notes(
         notes.append("every output came from the cache, so it does not count for the trend or the last score")
     if origins := output_origins(db, about.run_id, about.request):
         notes.insert(0, origins)
+    if about.request.judge == "human" and not runs.judges_of(db, about.run_id):
+        notes.append("nobody was asked: all checks are rules. A rubric with judgeType human or llm asks a person")
     if about.skipped:
         notes.append(f"skipped: {first_named(about.skipped, NAMED_SKIPPED)}")
     if about.unscored:

@@ -153,6 +153,15 @@ def test_what_has_no_output_is_skipped_by_name(at: Terminal) -> None:
     assert "not scored" in told.out
 
 
+def test_a_run_that_should_ask_people_says_where_its_rules_left_nothing_to_ask(at: Terminal) -> None:
+    at.file("s.json", suite(case("a"), answer("r", "a", "green"), benchmark("x", "a")))
+    _, asked, plain = at.many(
+        ["import", "s.json"], ["run-benchmark", "x", "--judge", "human"], ["run-benchmark", "x", "--fresh"]
+    )
+    assert "nobody was asked: all checks are rules." in " ".join(asked.out.split())
+    assert "nobody was asked" not in plain.out
+
+
 def test_what_lacks_an_output_is_the_next_step_of_a_run_and_a_target_makes_it(at: Terminal) -> None:
     cases = [case(name) for name in "abcdef"]
     at.file("s.json", suite(*cases, answer("r", "a", "green"), benchmark("x", *"abcdef")))

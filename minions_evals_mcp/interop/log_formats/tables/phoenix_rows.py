@@ -63,16 +63,15 @@ class _Given:
 
 
 def _word(note: Json) -> float | None:
-    """What its label says, where that is a word for right or wrong."""
-    return WORDS.get(str(note.get("label")).strip().lower())
+    """What its label says, where that is a word for right or wrong; what people say is no verdict."""
+    is_person = note.get("annotator_kind") == "HUMAN"
+    return None if is_person else WORDS.get(str(note.get("label")).strip().lower())
 
 
 def _has_verdict(note: Json, graded: frozenset[str]) -> bool:
     """Whether it says right or wrong: by such a label, or as code that gives 0 or 1. Of a model's score nobody knows what is good."""
-    is_code = (
-        note.get("annotator_kind") == "CODE" and note.get("score") in (0, 1) and str(note.get("name")) not in graded
-    )
-    return note.get("annotator_kind") != "HUMAN" and (_word(note) in (0.0, 1.0) or is_code)
+    is_code = note.get("annotator_kind") == "CODE" and str(note.get("name")) not in graded
+    return _word(note) in (0.0, 1.0) or (is_code and note.get("score") in (0, 1))
 
 
 def _sample(row: Json, given: _Given, where: str) -> LogSample:
