@@ -60,8 +60,9 @@ class Conversation(Value):
 
     `maxTurns` bounds the messages of the user (10, or as many as the script has). `language` is the one that the user speaks (a
     code such as `de`), that of the opening unless it is given. A conversation that the user spoiled is made again up to `retries`
-    times. `repeats` trials in a row have the same user seed, so that the run tells how much of its variance is the agent's and how
-    much the user's. The seed is sent to the model that plays the user.
+    times. `checkedBy` names a second model, which reads the messages of the user once the conversation has ended. `repeats`
+    trials in a row have the same user seed, so that the run tells how much of its variance is the agent's and how much the
+    user's. The seed is sent to the model that plays the user.
     """
 
     opening: Text | None = None
@@ -75,6 +76,7 @@ class Conversation(Value):
     ends: Ends | None = None
     player: Player = "script"
     model: Text | None = None
+    checked_by: Annotated[Text | None, Field(exclude_if=lambda model: model is None)] = None
     retries: Annotated[int, Field(ge=0, le=10)] = RETRIES
     repeats: Annotated[int, Field(ge=1, le=100)] = 1
 
@@ -84,6 +86,10 @@ class Conversation(Value):
             raise ValueError("repeats: only the player model has a seed; leave it out")
         if self.model is not None and self.player != "model":
             raise ValueError("model: only the player model asks one; add player: model")
+        if self.checked_by is not None and self.player == "script":
+            raise ValueError("checkedBy: a script says what its author wrote; leave checkedBy out")
+        if self.checked_by is not None and self.checked_by == self.model:
+            raise ValueError("checkedBy: a model cannot check the user that it plays; name another")
         if self.player != "script":
             if not self.goal.strip():
                 raise ValueError(f"goal: the player {self.player} needs the goal of the user")
@@ -190,12 +196,22 @@ class NextMessage(Value):
 
 
 class PlayerCost(Value):
-    """What the player of the user cost, apart from the agent."""
+    """What the player of the user cost, and the model that checked it, apart from the agent."""
 
     calls: Count = 0
     input_tokens: Count = 0
     output_tokens: Count = 0
     cost_usd: Amount | None = 0.0
+
+    def __add__(self, other: PlayerCost) -> PlayerCost:
+        """Both together; in dollars unknown where one is."""
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return PlayerCost(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost_usd=(self.cost_usd or 0) + (other.cost_usd or 0) if known else None,
+        )
 
 
 class UserLabel(Value):
@@ -216,7 +232,7 @@ class TalkFacts(Value):
     """How a conversation went, beside its messages: who played the user, why it ended, and the tool calls by turn.
 
     `attempt` is 1 unless earlier ones were spoiled by the user. `faults` are what the user did wrong in this one, as the user check
-    found them; `label` is what a person says of it.
+    found them: the rules, or else the model `checkedBy`, if one was asked; `label` is what a person says of it.
     """
 
     player: Player
@@ -225,6 +241,7 @@ class TalkFacts(Value):
     calls: Annotated[tuple[Count, ...], Field(strict=False)] = ()
     faults: Annotated[tuple[UserFault, ...], Field(strict=False, exclude_if=lambda faults: not faults)] = ()
     player_cost: Annotated[PlayerCost | None, _NONE] = None
+    checked_by: Annotated[str, Field(exclude_if=lambda model: not model)] = ""
     label: Annotated[UserLabel | None, _NONE] = None
 
     @property
@@ -232,7 +249,8 @@ class TalkFacts(Value):
         """How the user spoiled the conversation, in words; empty where it did its part. A person's word goes first."""
         if self.label is not None:
             return "" if self.label.sound else self.label.sentence
-        return f"{self.faults[0].kind} in {self.faults[0].sentence}" if self.faults else ""
+        found_by = f" (found by {self.checked_by})" if self.checked_by else ""
+        return f"{self.faults[0].kind} in {self.faults[0].sentence}{found_by}" if self.faults else ""
 
 
 class Exchange(Value):

@@ -58,7 +58,7 @@ def show_run(summary: RunSummary, *, store: Path | None = None, place: str = "")
         out.print(failures_table(summary, out.width, store))
     if summary.unscored:
         out.print(unscored_list(summary, out.width), crop=False)
-    for line in trust(summary):
+    for line in _trust(summary):
         out.print(Text(on_screen(printable(in_store(line, store), 500), out), style="dim"), soft_wrap=True)
     for line in _closing(summary, store, place):
         out.print(Text(on_screen(line, out)), soft_wrap=True)
@@ -116,6 +116,13 @@ def _following(summary: RunSummary, store: Path | None) -> list[str]:
         return [f"Next: the same command with --key {printable(summary.key, 200)}. Progress is saved."]
     command = next_command(summary)
     return [next_line(command, store)] if command else []
+
+
+def _trust(summary: RunSummary) -> list[str]:
+    """What is known of judge and checks; where the audit is the next command already, it is not named again."""
+    audit = summary.audit
+    is_named = audit is not None and next_command(summary) == f"audit {summary.subject_id}"
+    return [audit.in_words if audit and is_named and line == audit.sentence else line for line in trust(summary)]
 
 
 def headline(summary: RunSummary, width: int, store: Path | None = None, *, verdict: bool = True) -> list[Text]:

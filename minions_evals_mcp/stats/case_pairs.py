@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.stats.grouped.design_effect import Layout, design_effect
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.stats.grouped.design_effect import Layout
 
 DECIMALS = 12
 """Differences count to so many decimals: what differs further down is rounding, and is no change."""
@@ -81,12 +84,16 @@ class CaseDifferences:
         """The variance of the difference over groups, as a multiple of that over independent cases; at least 1."""
         if not self.groups:
             return 1.0
+        from minions_evals_mcp.stats.grouped.design_effect import design_effect  # noqa: PLC0415  most cases have no groups
+
         layout, counted = self._layout(), self.by_group().shares
         scale = self.cases / len(counted)
         together = math.fsum((share * scale) ** 2 for share in counted)
         return design_effect(layout.correlation, together / math.fsum(share**2 for share in self.shares))
 
     def _layout(self) -> Layout:
+        from minions_evals_mcp.stats.grouped.design_effect import Layout  # noqa: PLC0415  as above
+
         sums: dict[str, tuple[float, int]] = {}
         for group, difference in zip(self.groups, self.differences, strict=True):
             total, size = sums.get(group, (0.0, 0))

@@ -9,7 +9,6 @@ from dataclasses import astuple
 from statistics import NormalDist
 
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.stats.grouped.design_effect import Layout, design_effect
 from minions_evals_mcp.stats.student import incomplete_beta, t_quantile
 
 Bounds = tuple[float, float]
@@ -135,6 +134,8 @@ def pass_rate_interval(sums: ScoreSums, *, level: float = 0.95) -> RateInterval 
 
 def _effective(sums: ScoreSums, rate: float) -> float:
     """The number of independent test-runs that would tell as much of a pass rate."""
+    from minions_evals_mcp.stats.grouped.design_effect import Layout, design_effect  # noqa: PLC0415  most runs have no groups
+
     typical = sums.maxima_squared / sums.maxima
     if not 0 < rate < 1:  # all agree: the groups are all that was seen
         return sums.maxima / typical

@@ -29,7 +29,8 @@ class StoredConversation(Value):
 
     `session` is the agent's own memory, `journal` the calls of its world, one JSON text each, `last` what its last answer was
     seen with. `nextMessage` was handed in or paid for, and is not answered yet. Where the agent's memory cannot be kept,
-    `restartable` is false: a conversation that is cut off begins anew. `userSeed` is the number of the user's seed.
+    `restartable` is false: a conversation that is cut off begins anew. `userSeed` is the number of the user's seed, `checkedBy`
+    the model that has read the user's messages.
     """
 
     turns: Annotated[tuple[Turn, ...], Field(strict=False)] = ()
@@ -41,6 +42,7 @@ class StoredConversation(Value):
     restartable: Annotated[bool, Field(exclude_if=lambda value: value)] = True
     player_cost: PlayerCost = PlayerCost()
     user_seed: Annotated[int | None, Field(exclude_if=lambda seed: seed is None)] = None
+    checked_by: Annotated[str, Field(exclude_if=lambda model: not model)] = ""
     next_message: Annotated[NextMessage | None, Field(exclude_if=lambda message: message is None)] = None
 
 
@@ -175,7 +177,7 @@ def seeded(db: Db, *, job_id: str, root_id: str) -> list[SeededResult]:
 class PlayedTalk(NamedTuple):
     """One attempt at a conversation that has ended. `checked` is the kind of fault that the user check found in it, if any.
 
-    `is_last`: the verdict of its unit rests on it.
+    `checkedBy` is the model that was part of this check, if one was. `is_last`: the verdict of its unit rests on it.
     """
 
     key: UnitKey
@@ -183,6 +185,7 @@ class PlayedTalk(NamedTuple):
     case_id: str
     checked: str
     is_last: bool
+    checked_by: str = ""
 
 
 def played(db: Db, job_id: str, *, case_id: str | None = None) -> list[PlayedTalk]:
@@ -190,7 +193,8 @@ def played(db: Db, job_id: str, *, case_id: str | None = None) -> list[PlayedTal
     rows = db.execute(
         "SELECT u.position, u.trial, u.case_id, coalesce(t.attempt, 1), CASE WHEN t.attempt IS NULL THEN"
         " coalesce(u.output ->> '$.conversation.faults[0].kind', '') ELSE t.spoiled END,"
-        " t.attempt IS NULL OR t.attempt = max(t.attempt) OVER (PARTITION BY u.position, u.trial)"
+        " t.attempt IS NULL OR t.attempt = max(t.attempt) OVER (PARTITION BY u.position, u.trial),"
+        " coalesce(t.said ->> '$.checkedBy', '')"
         " FROM unit u LEFT JOIN talk t ON t.job_id = u.job_id AND t.position = u.position AND t.trial = u.trial"
         " WHERE u.job_id = ?1 AND (?2 IS NULL OR u.case_id = ?2)"
         " AND u.outcome IN ('scored', 'timed-out', 'user-error') AND (t.attempt IS NOT NULL OR EXISTS"
@@ -199,8 +203,8 @@ def played(db: Db, job_id: str, *, case_id: str | None = None) -> list[PlayedTal
         (job_id, case_id),
     )
     return [
-        PlayedTalk(UnitKey(job_id, position, trial), attempt, case_id, checked, bool(last))
-        for position, trial, case_id, attempt, checked, last in rows
+        PlayedTalk(UnitKey(job_id, position, trial), attempt, case_id, checked, bool(last), checked_by)
+        for position, trial, case_id, attempt, checked, last, checked_by in rows
     ]
 
 

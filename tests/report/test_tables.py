@@ -9,9 +9,11 @@ from pydantic import JsonValue
 from rich.console import Console, Group, RenderableType
 
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary, UnscoredLine
+from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
+from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.report.failed_cases import failures_table, unscored_list
 from minions_evals_mcp.report.plain import hanging, printable, shortened
-from minions_evals_mcp.report.tables import headline, regression_panel
+from minions_evals_mcp.report.tables import headline, regression_panel, show_run
 
 NASTY = "[red]boo[/red]\x1b[31m\u202e\u200f\x00\nnext\tline"
 SHOWN = "[red]boo[/red][31m next line"
@@ -56,6 +58,18 @@ def test_the_checks_that_failed_are_named_where_what_was_expected_does_not_say_i
         ["   failed is-json: why", "   Got “x”"],
         ["   failed not-contains: why", "   Expected “y”, got “x”"],
     ]
+
+
+@pytest.mark.parametrize("failed", [True, False], ids=["failed", "passed"])
+def test_the_audit_that_follows_is_named_once(capsys: pytest.CaptureFixture[str], *, failed: bool) -> None:
+    never = "Its checks were never audited."
+    audit = AuditStanding(
+        state="never", in_words=never, next=str(Next("audit", {"benchmark_id": "b"}, "tests its checks"))
+    )
+    show_run(summary(*[failure()] * failed, audit=audit))
+    said = capsys.readouterr().out
+    assert said.count(never) == said.count("minions-evals audit b") == 1
+    assert ("Next: minions-evals audit b" in said.splitlines()[1]) is not failed
 
 
 def test_a_judges_reason_is_shown_whole_on_up_to_three_lines() -> None:

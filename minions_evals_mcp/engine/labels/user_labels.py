@@ -122,9 +122,8 @@ def _keep(db: Db, *, engine: Engine, ident: str, request: LabelRequest, by: str)
     at = engine.clock()
     for talk, sound in said:
         label = UserLabel(sound=sound, reason=request.reason, labelled_by=by)
-        talks.add_label(
-            db, LabelledTalk(talk.key, talk.attempt, talk.case_id, label, talk.checked, CHECK_VERSION), at=at
-        )
+        check = f"{CHECK_VERSION}+{talk.checked_by}" if talk.checked_by else CHECK_VERSION
+        talks.add_label(db, LabelledTalk(talk.key, talk.attempt, talk.case_id, label, talk.checked, check), at=at)
         detail = {
             "testCaseId": talk.case_id,
             "trial": talk.key.trial,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -10,7 +10,9 @@ from pydantic_core import PydanticSerializationError, to_json
 from minions_evals_mcp.domain.conversations import (
     OUTSIDE,
     Conversation,
+    Ending,
     NextMessage,
+    PlayerCost,
     Spoken,
     TalkFacts,
     Turn,
@@ -19,15 +21,17 @@ from minions_evals_mcp.domain.conversations import (
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
-from minions_evals_mcp.domain.outcomes import AwaitingUser, Observed, TargetErrored, UnitKey, UserErrored
+from minions_evals_mcp.domain.outcomes import AwaitingUser, JudgeErrored, Observed, TargetErrored, UnitKey, UserErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Json
 from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
-from minions_evals_mcp.errors import UnsupportedError
+from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.user_packets import user_packet_digest
+from minions_evals_mcp.judges.user_review import review_user
 from minions_evals_mcp.models.registry import ModelRef, parse_model
 from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.scoring.conversations.user_checks import user_faults
@@ -37,7 +41,7 @@ from minions_evals_mcp.targets.live import Converses, ModelTarget
 from minions_evals_mcp.targets.talks.modelled import ModelUser
 from minions_evals_mcp.targets.talks.outside import OutsideUser
 from minions_evals_mcp.targets.talks.scripted import ScriptedUser
-from minions_evals_mcp.targets.talks.talk import Player, Talk, Waits
+from minions_evals_mcp.targets.talks.talk import Player, Review, Reviewing, Talk, Waits
 from minions_evals_mcp.world.units import UnitInWorld
 
 Players = Callable[[Conversation, NextMessage | None, int | None], Player]
@@ -74,10 +78,41 @@ def player_model(engine: Engine, setup: Conversation) -> ModelRef:
     return judge.members[0]
 
 
+def reviewing(engine: Engine, budget: Budget, setup: Conversation) -> Reviewing | None:
+    """Has the second model of a conversation read its user's messages; None where the conversation names none."""
+    if setup.checked_by is None:
+        return None
+    ref = parse_model(setup.checked_by)
+    client = Metered(ref.provider, partial(engine.models.client, ref), budget)
+    return partial(_review, LlmJudge(client, ref.model, engine.new_mark, engine.config.call_timeout_s), setup)
+
+
+async def _review(judge: LlmJudge, setup: Conversation, turns: Sequence[Turn], ended: Ending) -> Review | TargetErrored:
+    read = await review_user(judge, setup, turns, ended)
+    if isinstance(read, JudgeErrored):
+        return TargetErrored(f"the check of the simulated user: {read.reason}", read.fatal, read.unanswered)
+    faults, cost = read
+    spent = PlayerCost(
+        calls=1, input_tokens=cost.input_tokens, output_tokens=cost.output_tokens, cost_usd=cost.cost_usd
+    )
+    return Review(faults, judge.name, spent)
+
+
 def vet_player(engine: Engine, case: Record[TestCase], *, max_cost_usd: float | None) -> None:
-    """Refuses a conversation whose user nobody can play, before anything runs."""
+    """Refuses a conversation whose user nobody can play or check, before anything runs."""
     setup = case.fields.conversation
-    if setup is None or setup.player != "model":
+    if setup is None:
+        return
+    if setup.checked_by is not None:
+        checker = parse_model(setup.checked_by)
+        if setup.player == "model" and checker == player_model(engine, setup):
+            raise BadInputError(
+                f"conversation.checkedBy of {case.id}: {setup.checked_by} plays the user, and cannot check it.",
+                remedy="Name another model there.",
+            )
+        engine.models.client(checker)
+        vet_cap(max_cost_usd, checker.provider, checker.model)
+    if setup.player != "model":
         return
     ref = player_model(engine, setup)
     if setup.repeats > 1 and not takes_calls(ref.provider, ref.model):
@@ -133,6 +168,7 @@ class Conversing:
     budget: Budget
     kept: KeptVerdicts
     players: Players
+    review: Reviewing | None = None
 
     @property
     def setup(self) -> Conversation:
@@ -169,6 +205,8 @@ class Conversing:
             ended=start.ended or None,  # pyright: ignore[reportArgumentType]  as it was kept
             seen=said.last,
             paid=said.player_cost,
+            review=self.review,
+            checked_by=said.checked_by,
         )
         seen = await talk.held()
         if not isinstance(seen, Waits):
@@ -204,6 +242,7 @@ class Conversing:
             last=last,
             restartable=session is not None,
             player_cost=talk.cost(),
+            checked_by=talk.checked_by,
             user_seed=None if self.setup.repeats == 1 else self.setup.user_seed(self.key.trial),
             next_message=None if talk.said_next is None else NextMessage(turn=len(talk.turns) + 1, text=talk.said_next),
         )

@@ -162,10 +162,13 @@ class _Works:
         absent = trials - self._made(db, case)
         characters = len(to_json([case.case.fields.inputs, case.case.fields.expected_outputs]))
         calls = self._calls(case) * (trials if self.has_target else trials - absent)
+        talk = case.case.fields.conversation
+        if self.has_target and talk is not None and talk.checked_by is not None:
+            calls += absent
         judge = _Calls(calls, calls * (characters + OUTPUT_CHARACTERS + PROMPT_CHARACTERS))
         if not self.has_target:
             return _Work(absent, judge)
-        turns = 1 if case.case.fields.conversation is None else case.case.fields.conversation.most_turns
+        turns = 1 if talk is None else talk.most_turns
         turns *= MAX_REPLIES if self.asks_model and case.world is not None else 1
         each = (
             characters + self.version_characters + (turns - 1) * OUTPUT_CHARACTERS // 2

@@ -311,8 +311,15 @@ async def _conversed(bench: Bench, target: Target, unit: Unit, version: Record[P
         and not bench.judging.kept.waits
     ):
         return Skipped("the caller or a person plays its user, and no worker of a cluster waits for them")
+    setup = case.fields.conversation
     talking = conversing.Conversing(
-        unit.key, case, version, bench.budget, bench.judging.kept, conversing.players(bench.engine, bench.budget)
+        unit.key,
+        case,
+        version,
+        bench.budget,
+        bench.judging.kept,
+        conversing.players(bench.engine, bench.budget),
+        None if setup is None else conversing.reviewing(bench.engine, bench.budget, setup),
     )
     start = await conversing.begun(bench.judging.kept, unit.key, unit.stopped)
     while True:

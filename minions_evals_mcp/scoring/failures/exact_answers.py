@@ -79,7 +79,7 @@ def _said_otherwise(failed: FailedOutput) -> Iterator[Signal]:
     exact = [check.value for check in flattened(failed.checks) if check.type == "equals"]
     if wanted == exact and wanted[0].casefold() in failed.text.casefold():
         yield Signal("form", f"{wanted[0]}: it was to be the whole answer", 0.8)
-    elif wanted[0].strip() and says_the_same(wanted[0], failed.text):
+    elif wanted[0].strip() not in ("", failed.text.strip()) and says_the_same(wanted[0], failed.text):
         yield Signal("form", f"{wanted[0]}: it is there, spelt in another way", 0.8)
 
 

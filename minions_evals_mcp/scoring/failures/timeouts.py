@@ -89,14 +89,14 @@ _OWN = late(
     r"|\b(?:budget|zeitbudget|kontingent)\b|\bj'ai épuisé\b|\bho esaurito\b|\besgotei\b|\b(?:job|task|process|suite|search"
     r"|recherche|suche)\b.{0,40}"
     r"\b(?:killed|interrompue?|abgebrochen|abbrechen)\b|\btempo a disposizione\b"
-    r"|\b(?:agent|run|i|i've|execution)\b.{0,40}\b(?:stopped|reached|ran out|gave up|had to give up|cancel\w+|abort\w+)"
+    r"|\b(?:agent|run|i|i've|execution)\b.{0,40}\b(?:stopped|reached|ran out|gave up|had to (?:give up|stop)|cancel\w+|abort\w+)"
     r"|\b(?:abgebrochen|nicht (?:mehr )?(?:fertig|abschließen|beenden)|weiter kam ich|interromp\w+|pas pu (?:terminer|finir)|inachev\w+"
     r"|no pude terminar|interrumpid\w+|non sono riuscit\w+|interrott\w+|não consegui terminar|interrompid\w+)\b",
     re.IGNORECASE,
 )
 """An agent that speaks of its own end."""
 _FIRST_PERSON = late(
-    r"\b(?:i|i'm|i've|i'd|my|me|ich|mich|mir|mein\w*|je|j'|mon|mes|moi|he|mis|yo|ho|mio|mie|io|eu|meu|minhas?)\b",
+    r"\b(?:i|i'm|i've|i'd|my|me|ich|mich|mir|mein\w*|je|j'|mon|mes|moi|he (?!l)\w+(?:ado|ido)|mis|yo|ho|mio|mie|io|eu|meu|minhas?)\b",
     re.IGNORECASE,
 )
 _OF_A_RUN = late(
@@ -140,7 +140,9 @@ UNFINISHED = 160
 _MACHINE = late(
     r"\A\W*(?:<html|<!doctype|error\b|exception\b|traceback\b|http/|\w+(?:timeout|exceeded)\w*:)"
     r"|\A\W*(?:\w+ ){0,3}(?:gateway time-?out|upstream (?:request )?timeout|request time-?out|e(?:socket)?timedout|(?:read"
-    r"|connect|request)timeout)\W*\Z|\A\W*upstream connect error",
+    r"|connect|request)timeout)\W*\Z|\A\W*upstream connect error"
+    r"|\A\W*(?:(?:the|this|your|my|sorry, the) )?(?:\w+ )?(?:request|operation|task|call|run|job|query|execution|connection|process)"
+    r" (?:has |was |had )?timed[ -]?out\b[^.!?\n]{0,60}\W*\Z",
     re.IGNORECASE,
 )
 """A machine's notice in the place of an answer."""
@@ -253,6 +255,8 @@ def _of_a_run(text: str) -> bool:
 
 def _is_notice(text: str) -> bool:
     """Returns whether the text is about the run, not about its subject: its steps, what it could not finish, an error page."""
+    if _MACHINE.search(text):
+        return True
     if says_limit_reached(text):
         return _of_its_run(text) or _LIMIT.search(text) is not None
-    return any(pattern.search(text) for pattern in (_OWN, _MACHINE))
+    return _OWN.search(text) is not None

@@ -76,6 +76,19 @@ class Checking(Protocol):
         ...
 
 
+@frozen_type
+class Review:
+    """What a second model found in the user's messages of a conversation that has ended."""
+
+    faults: tuple[UserFault, ...]
+    checked_by: str
+    cost: PlayerCost
+
+
+Reviewing = Callable[[Sequence[Turn], Ending], Awaitable[Review | TargetErrored]]
+"""Has a second model read what the user said; why it gave no answer, if so."""
+
+
 class Surroundings(Protocol):
     """The world that the agent acts on, as a conversation asks for it."""
 
@@ -116,6 +129,10 @@ class Talk:
     """What the last answer was seen with."""
     paid: PlayerCost = field(default_factory=PlayerCost)
     """What the player cost before the conversation was cut off."""
+    review: Reviewing | None = None
+    """Reads the messages once the conversation has ended and the rules found nothing."""
+    checked_by: str = ""
+    """The model that has read them."""
 
     @property
     def messages(self) -> tuple[Json, ...]:
@@ -139,8 +156,20 @@ class Talk:
             await self.keep(self)
             return ended
         self.faults = self.faults or self.check(self.turns, self.ended, sound=len(self.turns))
+        failed = await self._reviewed(ended)
         await self.keep(self)
-        return self._whole()
+        return failed or self._whole()
+
+    async def _reviewed(self, ended: Ending) -> TargetErrored | None:
+        """Has a second model read the user's messages, where one is asked and has not yet; why it gave no answer, if so."""
+        if self.review is None or self.checked_by or self.faults:
+            return None
+        await self.keep(self)  # had to its end, whatever comes of the question
+        read = await self.review(self.turns, ended)
+        if isinstance(read, TargetErrored):
+            return read
+        self.faults, self.checked_by, self.paid = read.faults, read.checked_by, self.paid + read.cost
+        return None
 
     async def _turn(self) -> TargetErrored | Waits | None:
         """One turn; why, where it could not be had."""
@@ -208,14 +237,7 @@ class Talk:
 
     def cost(self) -> PlayerCost:
         """What the player cost in all."""
-        now, before = self.player.cost, self.paid
-        known = before.cost_usd is not None and now.cost_usd is not None
-        return PlayerCost(
-            calls=before.calls + now.calls,
-            input_tokens=before.input_tokens + now.input_tokens,
-            output_tokens=before.output_tokens + now.output_tokens,
-            cost_usd=(before.cost_usd or 0) + (now.cost_usd or 0) if known else None,
-        )
+        return self.paid + self.player.cost
 
     def _whole(self) -> Observed:
         """The conversation as one output, with the sums of what its turns measured."""
@@ -229,6 +251,7 @@ class Talk:
             calls=tuple(turn.calls for turn in turns),
             faults=self.faults,
             player_cost=cost if cost.calls else None,
+            checked_by=self.checked_by,
         )
         seen = self.seen or Observed(output={})
         return seen.with_trusted(

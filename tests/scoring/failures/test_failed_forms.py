@@ -126,3 +126,11 @@ def test_a_failed_check_of_the_content_is_no_format_error(rationale: str) -> Non
 def test_a_key_that_was_expected_beside_others_is_missed() -> None:
     failed = replace(saying("Fine rooms"), expected={"summary": "Fine rooms", "mood": "glad"})
     assert classify(failed).failure_type == "format-error"
+
+
+@pytest.mark.parametrize(("text", "is_form"), [("Paris", False), ("Paris ", False), ("paris.", True), ("PARIS", True)])
+def test_an_answer_that_is_the_expected_one_is_not_called_spelt_in_another_way(text: str, *, is_form: bool) -> None:
+    """Something else failed: another tool's check of the calls, a judge."""
+    analysis = classify(saying(text, replace(QUIET, expected={"output": "Paris"})))
+    assert (analysis.failure_type == "format-error") == is_form
+    assert any("spelt in another way" in signal for signal in analysis.signals) == is_form

@@ -11,10 +11,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import Count, Timestamp, Value
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import Levels, LevelStart, read_levels
-from minions_evals_mcp.engine.conclude.decided_figures import decided_figures
 from minions_evals_mcp.stats.comparison import ERROR, ComparisonVerdict
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db, file_of
@@ -77,10 +77,18 @@ def read_pair(
         asked.id if asked else "",
     )
     if key not in _cache:
-        _cache[key] = _reading(db, before, after, levels, scores, None if asked is None else decided_figures(db, asked))
+        _cache[key] = _reading(db, before, after, levels, scores, _figures(db, asked))
         if len(_cache) > CACHED:
             _cache.popitem(last=False)
     return _cache[key]
+
+
+def _figures(db: Db, asked: Record[PromptComparison] | None) -> PromptComparison | None:
+    if asked is None:
+        return None
+    from minions_evals_mcp.engine.conclude.decided_figures import decided_figures  # noqa: PLC0415  most runs were not compared
+
+    return decided_figures(db, asked)
 
 
 def run_before(db: Db, run_id: str) -> str | None:
