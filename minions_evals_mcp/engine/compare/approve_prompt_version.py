@@ -227,7 +227,10 @@ def _vet_won(
         may_approve(db, comparison, decider, skills)
         return
     if fields.winner != version:
-        raise missing(f"{version} is not the winner of {comparison.id}: that is {fields.winner}.", "Improve it first.")
+        raise missing(
+            f"{version} does not score higher than {current} in {comparison.id} (verdict: {fields.verdict}).",
+            "Improve it first.",
+        )
     if fields.verdict != "improved" and not _overridden(request, fields):
         more = _how_on(db, request, fields)
         raise missing(

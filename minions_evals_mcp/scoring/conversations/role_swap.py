@@ -235,7 +235,7 @@ _OF_YOU = re.compile(
     r"|\bsu\b(?=[^.!?]{0,60}\?)|您的|你的|お客様の",
 )
 _ALIKE, _LEAST_WORDS = 0.8, 4
-SERVES = 1.25
+SERVES = 1.75
 """Above these log-odds a message is taken for one of somebody who serves."""
 
 

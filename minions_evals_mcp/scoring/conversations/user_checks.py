@@ -15,7 +15,7 @@ from minions_evals_mcp.scoring.conversations.role_swap import reads_as_assistant
 from minions_evals_mcp.scoring.conversations.wording import asking, asks_for, contains, plain, says, sentences
 from minions_evals_mcp.scoring.failures.texts import cut
 
-CHECK_VERSION = "rules-4"
+CHECK_VERSION = "rules-5"
 """The name of these rules: rules that find something else have another name, for people's labels speak of the ones they saw."""
 LONG_ENOUGH = 3
 """A message of so many words says the same twice only if somebody repeats it."""

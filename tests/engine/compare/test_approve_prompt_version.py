@@ -106,8 +106,8 @@ async def test_without_a_comparison_the_refusal_names_the_command_that_makes_one
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [
-        (first(11, 12), first(2, 12), "not the winner"),
-        (first(6, 12), first(6, 12), "not the winner of .*: that is tie"),
+        (first(11, 12), first(2, 12), r"does not score higher than .* \(verdict: regressed\)"),
+        (first(6, 12), first(6, 12), "does not score higher than"),
         (first(6, 12), first(7, 12), "verdict of .* is inconclusive"),
     ],
 )
