@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.interop.logs.files import parted
 from minions_evals_mcp.interop.logs.foreign_checks import recorded_of
+from minions_evals_mcp.interop.logs.records import LONGEST_NAME
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced
 from minions_evals_mcp.interop.logs.shapes import the_object
 from minions_evals_mcp.sessions.conversation import finite, inputs_of, last_answer, texts, without
@@ -32,6 +33,7 @@ EXPECTED = (
     "ground_truth_answer",
 )
 TALK = "conversation"
+ASKED = ("query", "question")
 _VERDICT, _TRUTH = "_result", "_passed"
 _ABOUT = (
     "threshold",
@@ -79,6 +81,9 @@ def _sample(row: Json, place: int, epoch: int, where: str) -> LogSample:
         id=place,
         case="" if named is None else str(named),
         inputs=_inputs(given),
+        name=next(
+            (" ".join(asked.split())[:LONGEST_NAME] for name in ASKED if isinstance(asked := given.get(name), str)), ""
+        ),
         epoch=epoch,
         targets=wanted,
         expected={"output": wanted[0]} if len(wanted) == 1 else None,

@@ -356,6 +356,15 @@ def test_evaluators_of_azure_have_their_recorded_verdict(tmp_path: Path) -> None
     )
 
 
+def test_a_case_of_azure_is_the_same_wherever_its_row_stands(tmp_path: Path) -> None:
+    rows = [{"inputs.query": f"{name}?", "inputs.context": "c", "outputs.own.ok": True} for name in "ab"]
+    there = [
+        kept(written(tmp_path / f"{at}.json", {"rows": part, "metrics": {}}))[0]
+        for at, part in enumerate((rows, rows[::-1]))
+    ]
+    assert {case.id: case.fields.name for case in there[0]} == {case.id: case.fields.name for case in there[1]}
+
+
 def test_rows_of_azure_are_trials_conversations_and_answers_of_a_target(tmp_path: Path) -> None:
     talk = [
         {"role": role, "content": text}
