@@ -292,6 +292,8 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
             judged = health.judged
             if run.switch.is_off or not (health.counts["judge-error"] or health.counts["target-error"]):
                 break
+        if run.switch.is_off and cases is None and await _is_whole(run):
+            run.switch.reason = ""  # the last output reached the cap, and nothing was left to stop
         reason = run.switch.reason
     except EvalsError as error:
         reason = error.message_text.rstrip(".")
@@ -302,6 +304,14 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
         if reason:
             await set_state(engine, run.job, "stopped", reason=reason)
     _vet_whole(run)
+
+
+async def _is_whole(run: _Run) -> bool:
+    """Whether every unit has ended, none in an error of the instrument."""
+    counts = await run.bench.engine.store.read_whole(lambda db: jobs.unit_counts(db, run.job.id))
+    whole = planning.SETTLED | {"skipped"}
+    ended = sum(number for outcome, number in counts.items() if outcome in whole)
+    return ended == len(run.plan.case_ids) * run.bench.request.trials
 
 
 def _vet_whole(run: _Run) -> None:

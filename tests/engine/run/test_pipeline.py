@@ -419,6 +419,13 @@ async def quiet(outcome: Outcome) -> None:
     del outcome
 
 
+async def test_a_cap_that_the_last_output_reaches_stops_nothing(engine: Engine) -> None:
+    await fleet(engine, 1)
+    job = await ran(engine, Priced(), key="k", max_cost_usd=0.005)
+    assert (job.state, job.reason) == ("completed", "")
+    assert (await summarize(engine, "k")).outcomes == {"scored": 1}
+
+
 async def test_a_cost_cap_holds_for_what_the_target_itself_says_and_a_higher_one_goes_on(engine: Engine) -> None:
     await fleet(engine, 20)
     target = Priced()
