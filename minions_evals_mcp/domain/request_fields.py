@@ -13,6 +13,8 @@ from minions_evals_mcp.frozen_types import frozen_type
 
 MAX_REPEATS = 1000
 """The most trials or iterations of one case."""
+OF_A_CONFIG, OF_A_FUNCTION = "config:", "evaluate:"
+"""How targets begin that no command line can name: a column of a config, a function that a program gives `evaluate`."""
 
 Repeats = Annotated[int, Field(ge=1, le=MAX_REPEATS)]
 Dollars = Annotated[float, Field(gt=0)]

@@ -9,6 +9,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.request_fields import OF_A_CONFIG
 from minions_evals_mcp.engine.budget import HIGHER
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import InstrumentError, StoppedError
@@ -34,7 +35,6 @@ SETTINGS: Mapping[str, str] = {
 DEFAULTS: Mapping[str, JsonValue] = {
     "judge": "auto", "trials": 1, "iterations": 1, "winnerCriteria": "best_quality", "triggeredBy": "command-line",
 }  # fmt: skip
-OF_A_CONFIG = "config:"
 
 
 def ask_again(request: RunRequest, case_ids: object, reason: str) -> Next:

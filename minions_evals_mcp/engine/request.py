@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.definitions import Ids, Json
 from minions_evals_mcp.domain.providers import examples
 from minions_evals_mcp.domain.request_fields import (
     NAME_SAYS_IT,
+    OF_A_CONFIG,
     AgentRunId,
     Asker,
     BenchmarkId,
@@ -24,8 +25,6 @@ from minions_evals_mcp.domain.request_fields import (
 from minions_evals_mcp.domain.values import Count, Id, Text, Value
 from minions_evals_mcp.domain.worlds import WrittenFault
 
-CONFIG_PREFIX = "config:"
-"""The target of a config's column: its outputs are of one trial each, and so are those in the cache."""
 JudgeChoice = Literal["auto", "heuristic", "llm", "human", "caller"]
 JudgeKind = Literal["heuristic", "llm", "human", "caller"]
 
@@ -228,7 +227,10 @@ class RunRequest(RunSettings):
 
     @model_validator(mode="after")
     def _can_be_carried_out(self) -> Self:
-        if self.cache and self.trials > 1 and not (self.target or "").startswith(CONFIG_PREFIX):
+        is_of_config = (self.target or "").startswith(
+            OF_A_CONFIG
+        )  # its outputs are of one trial each, as those in the cache
+        if self.cache and self.trials > 1 and not is_of_config:
             raise ValueError("cache: cannot be combined with trials, which measure how much outputs differ")
         if (self.case_ids is None) != (self.selection is None):
             raise ValueError("selection: describes how caseIds were chosen; give both or neither")

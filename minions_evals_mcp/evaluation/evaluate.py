@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.default_store import user_store
 from minions_evals_mcp.domain.definitions import Json, World
+from minions_evals_mcp.domain.request_fields import OF_A_FUNCTION
 from minions_evals_mcp.engine.context import Engine, EngineConfig, OwnCheck, open_engine, uuid4
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
@@ -230,7 +231,7 @@ async def _in(engine: Engine, call: _Call, progress: ProgressShown) -> Evaluatio
     request = call.request.model_copy(
         update={
             "prompt_version_ref": version,
-            "target": f"evaluate:{call.name}",
+            "target": f"{OF_A_FUNCTION}{call.name}",
             "world": world,
         }
     )

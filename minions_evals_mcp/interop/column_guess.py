@@ -1,4 +1,4 @@
-"""The command that would import rows as test cases, with their own columns or keys: a suggestion by their names, nothing more."""
+"""Suggests the command that imports rows as test cases, by the names of their columns or keys."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def suggested_import(file: Path, columns: list[str]) -> str:
     expected = _column([name for name in columns if name != given], EXPECTED)
     if given is None or expected is None:
         return ""
-    maps = [f"inputs.{given}={given}", f"expectedOutputs.output={expected}"]
+    maps = [f"inputs.{given.replace(' ', '_')}={given}", f"expectedOutputs.output={expected}"]
     maps += ["id=id"] if "id" in columns else []
     into: dict[str, NextValue] = {"into": file.stem} if re.fullmatch(ID_PATTERN, file.stem) else {}
     step = Next("import", {"file": str(file), "as_": "test-case", "map": [*maps], **into}, "imports them as test cases")
@@ -48,13 +48,14 @@ def suggested_import(file: Path, columns: list[str]) -> str:
 
 
 def _columns(table: Path) -> list[str]:
-    """The names of the columns; empty where the file cannot be read so far."""
+    """The names of the columns; empty where the file has no rows or cannot be read so far."""
     with suppress(EvalsError):
-        return [*next(iter(read_text_table(table))).cells] if table.stat().st_size else []
+        row = next(read_text_table(table), None)
+        return [] if row is None else [*row.cells]
     return []
 
 
 def _column(columns: list[str], names: tuple[str, ...]) -> str | None:
     """The column that is called by the surest of these names, however it is written."""
-    written = {re.sub(r"[ -]", "_", name.lower()): name for name in reversed(columns) if re.fullmatch(r"[\w-]+", name)}
+    written = {re.sub(r"[ -]", "_", name.lower()): name for name in reversed(columns) if re.fullmatch(r"[\w -]+", name)}
     return next((written[name] for name in names if name in written), None)

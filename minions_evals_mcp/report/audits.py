@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.audits import Audit, CaseAudit, LetThrough
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import first_named
 from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks, WeakCase
+from minions_evals_mcp.report.next_command import run_command
 from minions_evals_mcp.report.plain import printable
 
 WORDS = {
@@ -66,7 +67,7 @@ def next_command(audit: Audit, file: Path | None, target: str | None) -> str:
         return f"audit {named} --fix {FIXED_SUITE if file is None else 'audit.diff'}"
     if file is not None:
         return f"{'eval' if audit.kind == 'config' else 'import'} {named}"
-    return f"run-benchmark {audit.subject}{'' if target is None else f' --target {shlex.quote(target)}'}"
+    return run_command(audit.subject, target=target)
 
 
 def audit_lines(

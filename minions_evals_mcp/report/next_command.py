@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from minions_evals_mcp.domain.request_fields import OF_A_CONFIG, OF_A_FUNCTION
 from minions_evals_mcp.domain.results import NO_OUTPUT
 from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
@@ -16,6 +17,16 @@ NEXT = "Next: minions-evals "
 def next_line(command: str, store: Path | None) -> str:
     """The line behind the verdict; a store that the last command line named is named in it, too."""
     return f"{NEXT}{command}" if store is None else f"{NEXT}{command} --db {shlex.quote(str(store))}"
+
+
+def run_command(benchmark_id: str, *, target: str | None, version: str | None = None) -> str:
+    """Returns the command that runs a benchmark as it ran; the page where only a config or a program can run it."""
+    if target is not None and target.startswith((OF_A_CONFIG, OF_A_FUNCTION)):
+        return "view"
+    options = (("--prompt-version", version), ("--target", target))
+    return " ".join(
+        ["run-benchmark", benchmark_id, *(f"{name} {shlex.quote(given)}" for name, given in options if given)]
+    )
 
 
 def next_command(summary: RunSummary) -> str:

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from minions_evals_mcp import Case, evaluate
 from minions_evals_mcp.cli.commands import COMMANDS
 from tests.cli.suites import judged_suite, record, two_versions
 from tests.shared.cli.terminal import Ended, Terminal
@@ -97,6 +98,14 @@ def test_every_command_named_to_somebody_whose_agent_makes_the_outputs_is_taken(
     named, refused = typed_in_turn(at, WITH_AN_AGENT)
     assert not refused, "\n".join(refused)
     assert {"run-benchmark", "diff", "audit"} <= named
+
+
+def test_every_command_named_to_somebody_whose_program_makes_the_outputs_is_taken(at: Terminal) -> None:
+    cases = [Case(word, expected=word.upper(), id=f"s{word}") for word in "abc"]
+    evaluate(str.upper, cases, checks=["equals"], name="s", store=at.db, progress=False)
+    named, refused = typed_in_turn(at, "trend s | audit s | runs | run-benchmark s")
+    assert not refused, "\n".join(refused)
+    assert "run-benchmark" not in named, "no command has that program make the outputs"
 
 
 def typed_in_turn(at: Terminal, begun: str) -> tuple[set[str], list[str]]:

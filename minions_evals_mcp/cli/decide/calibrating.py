@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from minions_evals_mcp.cli.derived import GivenOptions, takes
@@ -10,7 +9,7 @@ from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.operations.operator import calibrate as operation
-from minions_evals_mcp.report.next_command import next_line
+from minions_evals_mcp.report.next_command import next_line, run_command
 from minions_evals_mcp.report.plain import printable
 
 NAMED = 10
@@ -46,9 +45,8 @@ async def calibrate(
 
 def _next(request: operation.Request) -> str:
     """The run that the noise floor is for, as the calibration ran."""
-    options = (("--prompt-version", request.prompt_version_ref), ("--target", request.target))
-    given = [f"{name} {shlex.quote(value)}" for name, value in options if value]
-    return " ".join(["run-benchmark", request.benchmark_id, *given, "--fail-on-regression"])
+    again = run_command(request.benchmark_id, target=request.target, version=request.prompt_version_ref)
+    return f"{again} --fail-on-regression"
 
 
 def _lines(calibration: operation.NoiseFloor, following: str, store: Path | None) -> list[str]:

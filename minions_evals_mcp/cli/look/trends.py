@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from minions_evals_mcp.presentation.verdict_words import (
     judged_instead,
     trend_heading,
 )
-from minions_evals_mcp.report.next_command import next_line
+from minions_evals_mcp.report.next_command import next_line, run_command
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
 
@@ -120,10 +119,7 @@ def _next(shown: TrendSummary, target: str | None) -> str:
     newest = [short_id(point.run_id) for point in shown.points[-2:]]
     if len(newest) > 1 and (shown.points[-1].is_regression or shown.direction == "degrading"):
         return f"diff {' '.join(newest)}"
-    if shown.series_length >= SMALLEST_WINDOW:
-        return "view"
-    made = "" if target is None else f" --target {shlex.quote(target)}"
-    return f"run-benchmark {shown.benchmark_id}{made}"
+    return "view" if shown.series_length >= SMALLEST_WINDOW else run_command(shown.benchmark_id, target=target)
 
 
 def _line(points: list[TrendPoint]) -> str:

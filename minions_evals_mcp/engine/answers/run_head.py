@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from minions_evals_mcp.domain.request_fields import OF_A_CONFIG
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.answers.readings.pair_reading import run_before
@@ -14,7 +15,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries.config_labels import CONFIG_PREFIX, target_label
+from minions_evals_mcp.store.queries.config_labels import target_label
 from minions_evals_mcp.store.queries.pages import overview, run_cases
 from minions_evals_mcp.store.rows import WHOLE
 
@@ -74,7 +75,7 @@ def _head(db: Db, *, side: Side) -> RunHead:
         key=job.key,
         version=named(version_names(db, [version_id]), version_id),
         version_id=version_id,
-        target=(target_label(db, job) or "recorded outputs").removeprefix(CONFIG_PREFIX),
+        target=(target_label(db, job) or "recorded outputs").removeprefix(OF_A_CONFIG),
         judge=_judge(db, job),
         purpose=str(request.get("purpose", "manual")),
         cost_usd=overview.run_cost(db, job.id),

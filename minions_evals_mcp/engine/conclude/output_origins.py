@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from minions_evals_mcp.domain.request_fields import OF_A_FUNCTION
 from minions_evals_mcp.engine.request import RunSettings
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 
-OF_A_FUNCTION = "evaluate:"
-"""Targets of `evaluate`, which calls the function for every case: there is nothing to tell apart."""
-
 
 def output_origins(db: Db, job_id: str, request: RunSettings) -> str:
-    """Sentence with the number of outputs by origin; empty for a run without a target."""
+    """Sentence with the number of outputs by origin; empty for a run without a target, and of `evaluate`, which makes them all."""
     if request.target is None or request.target.startswith(OF_A_FUNCTION):
         return ""
     origins = jobs.count_origins(db, job_id)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.domain.metric_scores import CheckScore
+from minions_evals_mcp.domain.request_fields import OF_A_CONFIG
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.config_eval.columns_before import columns_before
 from minions_evals_mcp.engine.config_eval.kept_columns import NOT_ASKED, KeptPart, kept_part
@@ -175,8 +176,8 @@ def _figures(
     version = _asked(job, "promptVersionRef")
     return ColumnFigures(
         prompt=named(names, version) or "no version",
-        provider=column.label or (target_label(db, job) or "").removeprefix("config:"),
-        provider_id=_asked(job, "target").removeprefix("config:"),
+        provider=column.label or (target_label(db, job) or "").removeprefix(OF_A_CONFIG),
+        provider_id=_asked(job, "target").removeprefix(OF_A_CONFIG),
         run_id=job.id,
         run_ids=tuple(part.job.id for part in column.parts),
         key=job.key,

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.conversations import UserLabel
-from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More
+from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, OF_A_CONFIG, Dollars, More
 from minions_evals_mcp.domain.speaker import require_role
 from minions_evals_mcp.domain.values import Text, Value, first_named
 from minions_evals_mcp.engine.answers.readings.user_errors import judged_anew, read_user_errors
@@ -17,9 +17,10 @@ from minions_evals_mcp.engine.answers.report_data import find_subject
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job, request_of, root_run
 from minions_evals_mcp.engine.people.user_turns import AS_A_PERSON
-from minions_evals_mcp.engine.request import CONFIG_PREFIX, RunRequest
+from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.judges.user_review import REVIEW_FORM
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.conversations.user_checks import CHECK_VERSION
 from minions_evals_mcp.store import runs, talks
@@ -122,7 +123,7 @@ def _keep(db: Db, *, engine: Engine, ident: str, request: LabelRequest, by: str)
     at = engine.clock()
     for talk, sound in said:
         label = UserLabel(sound=sound, reason=request.reason, labelled_by=by)
-        check = f"{CHECK_VERSION}+{talk.checked_by}" if talk.checked_by else CHECK_VERSION
+        check = f"{CHECK_VERSION}+{talk.checker}/{REVIEW_FORM}" if talk.checker else CHECK_VERSION
         talks.add_label(db, LabelledTalk(talk.key, talk.attempt, talk.case_id, label, talk.checked, check), at=at)
         detail = {
             "testCaseId": talk.case_id,
@@ -178,7 +179,7 @@ def _request(db: Db, root: Job, played: Sequence[PlayedTalk]) -> RunRequest | No
     return RunRequest(
         subject_id=root.subject_id,
         rejudge_run_id=root.id,
-        target=request.target if going_on and not (request.target or "").startswith(CONFIG_PREFIX) else None,
+        target=request.target if going_on and not (request.target or "").startswith(OF_A_CONFIG) else None,
         prompt_version_ref=request.prompt_version_ref if figures is None else figures.fields.prompt_version_ref,
         judge=request.judge,
         trials=request.trials,

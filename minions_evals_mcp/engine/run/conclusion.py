@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from minions_evals_mcp.domain.records import MADE_BY_PYTHON
+from minions_evals_mcp.domain.request_fields import OF_A_CONFIG, OF_A_FUNCTION
 from minions_evals_mcp.domain.results import UNSCORED
 from minions_evals_mcp.domain.values import one_line
 from minions_evals_mcp.engine.asking_again import resume_step
@@ -65,7 +66,8 @@ def _no_case(job: Job, first: UnitRow) -> str:
 
 
 async def _how_outputs_come(engine: Engine, subject_id: str) -> str:
-    if made_by := await engine.store.read_whole(lambda db: newest_target(db, subject_id)):
+    made_by = await engine.store.read_whole(lambda db: newest_target(db, subject_id))
+    if made_by is not None and not made_by.startswith((OF_A_CONFIG, OF_A_FUNCTION)):
         return (
             f"Its newest run had them made: name that target, too, with {argument('target', made_by)}. {SAVE_OUTPUTS}."
         )

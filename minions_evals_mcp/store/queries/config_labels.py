@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
+from minions_evals_mcp.domain.request_fields import OF_A_CONFIG
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 
-CONFIG_PREFIX = "config:"
 EVALUATED = "config-evaluated"
 """The event that says which runs are the columns of a config's tests: `runIds`, `labels` and which were `before`."""
 CHOSEN = "config-chosen"
@@ -29,7 +29,7 @@ def target_label(db: Db, job: Job) -> str | None:
     target = request.get("target") if isinstance(request, dict) else None
     if not isinstance(target, str):
         return None
-    if not target.startswith(CONFIG_PREFIX):
+    if not target.startswith(OF_A_CONFIG):
         return target
     label = next((label for run_id, label in labels_of(db, job.subject_id) if run_id == job.id), "")
-    return f"{CONFIG_PREFIX}{label}" if label else target
+    return f"{OF_A_CONFIG}{label}" if label else target

@@ -35,15 +35,14 @@ def target_name(db: Db, run_id: str) -> str | None:
 
 
 def newest_target(db: Db, subject_id: str) -> str | None:
-    """The target that makes the outputs of that benchmark or test case, as its newest run says; None where they are recorded."""
+    """The target of the newest run of that benchmark or test case; None where its outputs are recorded."""
     row = db.execute(
         "SELECT spec ->> '$.request.target' FROM job WHERE id = coalesce("
         "(SELECT id FROM benchmark_run WHERE benchmark_id = ?1 ORDER BY seq DESC LIMIT 1),"
         " (SELECT benchmark_run_id FROM test_run WHERE test_case_id = ?1 AND benchmark_run_id IS NOT NULL ORDER BY seq DESC LIMIT 1))",
         (subject_id,),
     ).fetchone()
-    target = None if row is None else row[0]
-    return None if target is None or target.startswith("config:") else target
+    return None if row is None else row[0]
 
 
 @frozen_type

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import zipfile
 from typing import Any, cast
 
@@ -86,6 +87,20 @@ def test_a_table_is_answered_with_the_command_that_imports_its_rows(at: Terminal
     assert (taken.code, "q.csv: 1 new" in taken.out) == (0, True)
     following = taken.out.partition("Next: minions-evals ")[2].strip()
     assert following == "run-benchmark q --target python:MODULE:FUNCTION"
+
+
+def test_columns_whose_names_have_spaces_are_suggested_too(at: Terminal) -> None:
+    at.file("my q.csv", "User input,Expected answer\nCapital?,Paris\n")
+    suggested = at.run("import", "my q.csv").err.partition("`minions-evals ")[2].partition("`")[0]
+    taken = at.run(*shlex.split(suggested), "--json")
+    assert (taken.code, taken.one()["new"]) == (0, 1)
+
+
+@pytest.mark.parametrize("text", ["", "question,answer\n", "\n\n"])
+def test_a_table_without_rows_is_refused_like_any_other(at: Terminal, text: str) -> None:
+    at.file("q.csv", text)
+    ended = at.run("import", "q.csv")
+    assert (ended.code, "--as test-case" in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["q.jsonl", "q.json"])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from minions_evals_mcp.domain.request_fields import OF_A_CONFIG
 from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.answers.readings.real_change import real_change
@@ -16,7 +17,7 @@ from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units
-from minions_evals_mcp.store.queries.config_labels import CONFIG_PREFIX, target_label
+from minions_evals_mcp.store.queries.config_labels import target_label
 from minions_evals_mcp.store.queries.pages import level_cases, matrix_cells, overview
 from minions_evals_mcp.store.queries.pages.matrix_cells import MatrixCase, MatrixCell, Only
 
@@ -168,7 +169,7 @@ def _columns(db: Db, run_ids: Sequence[str], labels: Sequence[str]) -> tuple[Mat
         MatrixColumn(
             run_id=job.id,
             name=named(names, _request_value(job, "promptVersionRef")) or "no version",
-            target=label or (target_label(db, job) or "").removeprefix(CONFIG_PREFIX),
+            target=label or (target_label(db, job) or "").removeprefix(OF_A_CONFIG),
             state=job.state,
             run=run,
             cost_usd=overview.run_cost(db, job.id),

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from minions_evals_mcp.domain.request_fields import OF_A_CONFIG
 from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.config_labels import labels_of
 from minions_evals_mcp.store.rows import WHOLE, strings
 
-CONFIG_TARGET = "json_extract(j.spec, '$.request.target') LIKE 'config:%'"
+CONFIG_TARGET = f"json_extract(j.spec, '$.request.target') LIKE '{OF_A_CONFIG}%'"
 """Runs that are columns of an evaluated config."""
 
 

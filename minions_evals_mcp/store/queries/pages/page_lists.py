@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from minions_evals_mcp.domain.request_fields import OF_A_CONFIG
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
@@ -144,7 +145,8 @@ def in_order(db: Db, *, idents: Sequence[str]) -> list[str]:
 
 def _run_line(*row: Any) -> PageRunLine:
     *head, at, purpose, version, passed, judged, score, fell, target, asked_by, judge, cost, ended = row
-    rest = (purpose, version, passed, judged, score, bool(fell), target.removeprefix("config:"), asked_by, judge, cost)
+    made_by = target.removeprefix(OF_A_CONFIG)
+    rest = (purpose, version, passed, judged, score, bool(fell), made_by, asked_by, judge, cost)
     return PageRunLine(*head, from_millis(at), *rest, from_millis(ended))  # pyright: ignore[reportCallIssue]  a row's columns
 
 
