@@ -10,8 +10,8 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from minions_evals_mcp.cli.commands import COMMANDS
 from minions_evals_mcp import Case, evaluate
+from minions_evals_mcp.cli.commands import COMMANDS
 from tests.cli.suites import judged_suite, record, two_versions
 from tests.shared.cli.terminal import Ended, Terminal
 
