@@ -129,6 +129,22 @@ def test_a_rule_for_outputs_reaches_audits_metrics_and_why_a_run_ended(small_sto
                 record_of(table, row)
 
 
+def test_forgetting_a_run_reaches_its_metrics_and_why_it_ended(small_store: Path) -> None:
+    with closing(open_raw(small_store, read_only=True)) as db:
+        ((run,),) = db.execute("SELECT id FROM job").fetchall()
+
+    def fill(db: Db) -> None:
+        db.execute("UPDATE job SET reason = ?", (f"it refused {SPACED}",))
+        one = "seq = (SELECT max(seq) FROM eval_metric)"
+        noted = f"UPDATE eval_metric SET benchmark_run_id = ?, rest = json_set(rest, '$.notes', ?) WHERE {one}"
+        db.execute(noted, (run, UNSPACED))
+
+    written(small_store, fill)
+    forget(small_store, ErasureScope(record=run), at=NOW, by="ada")
+    held = bytes_of(small_store)
+    assert (SPACED.encode() in held, UNSPACED.encode() in held) == (False, False)
+
+
 def test_a_rule_leaves_what_is_newer(small_store: Path) -> None:
     with closing(open_raw(small_store, read_only=True)) as db:
         (earliest,) = db.execute("SELECT min(updated_at) FROM job").fetchone()
