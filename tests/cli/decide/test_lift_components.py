@@ -146,7 +146,7 @@ def test_what_a_manifest_names_by_path_is_said_to_be_in_every_arm(at: Terminal) 
     named: Json = {"name": "units", "version": "0.1.0", "commands": "./mine", "agents": ["./a.md"]}
     put(at, f"{folder}/.claude-plugin/plugin.json", named)
     notes = cast("list[str]", lift(at, folder, "--components", "4").one()["notes"])
-    assert "not tried apart, for the manifest names them by path: ./a.md, ./mine" in notes
+    assert "not tried separately, because the manifest names them by path: ./a.md, ./mine" in notes
 
 
 def test_names_of_components_bring_no_control_character_to_the_terminal(at: Terminal) -> None:
