@@ -126,7 +126,7 @@ def test_a_plugin_of_too_many_components_is_refused_and_many_are_read_once(
     folder = plugin(host(at), cases=2)
     put(at, f"{folder}/.mcp.json", {f"s{number}": {"command": "x"} for number in range(201)})
     refused = lift(at, folder, "--components", "4")
-    assert "the plugin has 202 components, and at most 200 are told apart" in str(refused.error())
+    assert "the plugin has 202 components, and at most 200 can be tried separately" in str(refused.error())
     reads: list[str] = []
 
     def reading(text: str, path: str) -> object:
