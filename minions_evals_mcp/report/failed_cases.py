@@ -29,9 +29,9 @@ LIKELY = "likely cause: "
 QUOTED = re.compile(r" \([^()]*\)")
 REASON_LINES = 3
 ALIKE = 3
+"""So many cases without a verdict are named for each reason."""
 WHOLE = 8_000
 """So much of a reason is read, of which the beginning and the end are shown."""
-"""So many cases without a verdict are named for each reason."""
 SHOWN_CAUSES = 5
 """So many causes stand above the failed cases."""
 

@@ -68,9 +68,7 @@ def _no_case(job: Job, first: UnitRow) -> str:
 async def _how_outputs_come(engine: Engine, subject_id: str) -> str:
     made_by = await engine.store.read_whole(lambda db: newest_target(db, subject_id))
     if made_by is not None and not made_by.startswith((OF_A_CONFIG, OF_A_FUNCTION)):
-        return (
-            f"Its newest run had them made: name that target, too, with {argument('target', made_by)}. {SAVE_OUTPUTS}."
-        )
+        return f"Its newest run used a target. Name it again: {argument('target', made_by)}. {SAVE_OUTPUTS}."
     record = await engine.store.read_whole(lambda db: records.minion(db, subject_id))
     if record is not None and record.created_by == MADE_BY_PYTHON:
         return (
