@@ -407,6 +407,7 @@ def test_evaluators_of_phoenix_have_their_recorded_verdict_and_failed_tasks_are_
         ([phoenix_note("code", 1), phoenix_note("code", 0.4)], (None, None)),
         ([phoenix_note("model", 1, kind="LLM", label="hallucinated"), phoenix_note("model", 0, kind="LLM", label="factual")], (None, None)),
         ([phoenix_note("model", 1, kind="LLM", label="correct"), phoenix_note("model", 0, kind="LLM", label="incorrect")], (True, False)),
+        ([phoenix_note("letter", 1, kind="LLM", label="C"), phoenix_note("letter", 0, kind="LLM", label="N")], (None, None)),
         ([phoenix_note("person", True, kind="HUMAN"), phoenix_note("person", False, kind="HUMAN")], (None, None)),
     ],
 )  # fmt: skip
