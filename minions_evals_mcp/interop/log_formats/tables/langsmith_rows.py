@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
-from minions_evals_mcp.interop.log_formats.langsmith_runs import call_of, nested_runs, output_of
+from minions_evals_mcp.interop.log_formats.tables.langsmith_runs import call_of, nested_runs, output_of
 from minions_evals_mcp.interop.logs.foreign_checks import GivenScores
 from minions_evals_mcp.interop.logs.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.records import LONGEST_NAME

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.interop.logs.files import parted
 from minions_evals_mcp.interop.logs.foreign_checks import GivenScores
-from minions_evals_mcp.interop.logs.records import slug
+from minions_evals_mcp.interop.logs.records import moment, slug
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced
 from minions_evals_mcp.interop.logs.shapes import the_object
 from minions_evals_mcp.interop.logs.whole_documents import whole_document
@@ -187,5 +187,5 @@ def _call(span: Json) -> Json:
     return without({
         "tool": span.get("name") or "tool", "arguments": obj(span.get("input")), "result": _only(span.get("output")),
         "error": str(error.get("message") or error.get("exception_type")) if error else None, "id": span.get("id"),
-        "startedAt": span.get("start_time"),
+        "startedAt": moment(span.get("start_time")),
     })  # fmt: skip

@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.foreign_checks import grades, recorded_checks
 from minions_evals_mcp.interop.logs.grouped_rows import first_row, groups, rows_of
+from minions_evals_mcp.interop.logs.records import moment
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under
 from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, number, objects, texts, without
@@ -203,7 +204,7 @@ def call_of(row: Json) -> Json:
     """The run of a tool as a tool call."""
     call: Json = {
         "tool": row.get("name") or "tool", "arguments": obj(row.get("inputs")), "result": output_of(obj(row.get("outputs"))),
-        "error": row.get("error"), "id": row.get("id"), "parentId": row.get("parent_run_id"), "startedAt": row.get("start_time"),
+        "error": row.get("error"), "id": row.get("id"), "parentId": row.get("parent_run_id"), "startedAt": moment(row.get("start_time")),
     }  # fmt: skip
     return without(call)
 
