@@ -122,6 +122,11 @@ class Conversation(Value):
         return self.max_turns or max(MAX_TURNS, scripted)
 
     @property
+    def most_attempts(self) -> int:
+        """So often it is had at the most: what its user spoils is had again."""
+        return 1 if self.player == "script" else 1 + self.retries
+
+    @property
     def replies(self) -> tuple[Reply, ...]:
         """The replies to what the agent says."""
         return tuple(turn for turn in self.turns if isinstance(turn, Reply))

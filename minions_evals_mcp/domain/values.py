@@ -32,6 +32,8 @@ ID_PATTERN = r"^[A-Za-z0-9._:/@-]{1,128}$"
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 """1–128 characters of `[A-Za-z0-9._:/@-]`."""
 SHORT = 8
+_OF_CONTENT = re.compile(r"[a-z-]+:[0-9a-f]{32}")
+"""The id of a row without one, by its type and content."""
 _MADE = re.compile(r"(eval/([a-z]+/)?)?[0-9a-f]{8}[0-9a-f-]{8,}")
 _UUID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 
@@ -99,17 +101,24 @@ LONGEST_GIVEN = 200
 
 def is_made(ident: str) -> bool:
     """Whether the id was made, and not given by somebody."""
-    return _MADE.fullmatch(ident) is not None
+    return (_MADE.fullmatch(ident) or _OF_CONTENT.fullmatch(ident)) is not None
 
 
 def short_id(ident: str) -> str:
     """The beginning of an id that was made; one that somebody gave is whole."""
-    return ident[:SHORT] if is_made(ident) else ident
+    return ident[:SHORT] if _MADE.fullmatch(ident) else ident
 
 
 def with_short_ids(sentence: str) -> str:
     """A sentence of the store for the eye: the ids that were made are shortened."""
     return _UUID.sub(r"\1", sentence)
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """The text on one line; of a long one the middle is left out, for a traceback says at its end what went wrong."""
+    line = " ".join(text.split())
+    half = (limit - 3) // 2
+    return line if len(line) <= limit else f"{line[:half].rstrip()} … {line[-half:].lstrip()}"
 
 
 def known_sum(counts: Iterable[int | None]) -> int | None:

@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.domain.values import one_line
 from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
@@ -196,7 +197,7 @@ async def find_benchmark_run(engine: Engine, ident: str) -> str:
     if ident_found is None:
         job = await engine.store.read(partial(find_job, ident=ident))
         if job is not None:
-            why = f": {job.reason}" if job.reason else ""
+            why = f": {one_line(job.reason)}" if job.reason else ""
             raise BadInputError(
                 f"the run {ident} has no benchmark results ({job.state}){why}.",
                 remedy=f"{Next('show-run', {'run_id': ident}, 'shows it')}.",

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from minions_evals_mcp.configured import default_db
 from minions_evals_mcp.default_store import left_behind, user_store
-from minions_evals_mcp.domain.values import first_named, short_id
+from minions_evals_mcp.domain.values import first_named, one_line, short_id
 from minions_evals_mcp.engine.answers.gates import limit_words, open_regression_words, stays_red
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff, RunTotals
 from minions_evals_mcp.evaluation.figures import Figures
@@ -299,7 +299,8 @@ def html_of(result: Figures) -> str:
     head = "".join(f"<th {LEFT}>{title}</th>" for title in ("failed case", "how", "why"))
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     unscored = "".join(
-        f"<li>{escape(unscored_case.test_case_id)}: {escape(unscored_case.outcome)}: {escape(shortened(unscored_case.reason, 160))}</li>"
+        f"<li>{escape(unscored_case.test_case_id)}: {escape(unscored_case.outcome)}:"
+        f" {escape(one_line(printable(unscored_case.reason, 4_000), 160))}</li>"
         for unscored_case in result.summary.unscored
     )
     changes = "".join(f"<li>{escape(line.strip())}</li>" for line in change_lines(result))

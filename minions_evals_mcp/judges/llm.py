@@ -208,6 +208,7 @@ def _digest(name: str, together: bool) -> str:  # noqa: FBT001  a cache's key
 class QuestionCost:
     """The cost of the replies of one question together."""
 
+    calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0
@@ -216,6 +217,7 @@ class QuestionCost:
 
     def add(self, reply: Completion) -> None:
         """Counts one more reply."""
+        self.calls += 1
         self.answered_by = reply.model or self.answered_by
         if reply.usage is not None:
             self.input_tokens += reply.usage.input_tokens
@@ -224,6 +226,7 @@ class QuestionCost:
 
     def include(self, other: QuestionCost) -> None:
         """Counts what another question cost."""
+        self.calls += other.calls
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
         self.cost_usd = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd

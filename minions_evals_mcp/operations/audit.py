@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.request_fields import NAME_SAYS_IT, Dollars, More,
 from minions_evals_mcp.domain.values import Text, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from minions_evals_mcp.domain.audits import Audit, CaseAudit
@@ -82,6 +82,16 @@ async def run(
     if file is None:
         return await audit_benchmark(engine, request.subject, each=each, with_judge=judging)
     return await audit(engine, file, each=each, with_judge=judging)
+
+
+async def suggested_suite(engine: Engine, cases: Sequence[CaseAudit]) -> str:
+    """A suite file of the stored cases with the checks that an audit suggested; empty where it suggested none."""
+    from minions_evals_mcp.interop.audit.fixes import suite_of  # noqa: PLC0415  the readers of files, at the first call
+    from minions_evals_mcp.store import records  # noqa: PLC0415  the store, at the first call
+
+    idents = [case.test_case_id for case in cases]
+    stored = await engine.store.read(lambda db: records.minions(db, idents))
+    return suite_of([stored[ident] for ident in idents if ident in stored], cases)
 
 
 async def case_names(engine: Engine, audited: Audit) -> dict[str, str]:

@@ -30,10 +30,9 @@ from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.screen import console
+from minions_evals_mcp.stats.paired import FEWEST_CHANGED
 
 NAME, MODEL, OUTPUT = 32, 28, 60
-FEWEST = 6
-"""With two branches, so many iterations can show that one leads."""
 
 
 def show_ab_test(result: AbTestResult, *, store: Path | None = None) -> None:
@@ -52,7 +51,7 @@ def _next(result: AbTestResult, store: Path | None) -> str:
     """The page, which shows the outputs, where the test is decided or nothing came; else the same test, longer."""
     if result.winner is None or result.evidence == "supported" or result.state != "completed":
         return next_line("view", store)
-    return f"Next: the same command with --iterations {max(FEWEST, 2 * result.iterations)}"
+    return f"Next: the same command with --iterations {max(FEWEST_CHANGED, 2 * result.iterations)}"
 
 
 def _headline(result: AbTestResult) -> Text:

@@ -27,6 +27,8 @@ FINDINGS = {
     "reference-fails": "its expected answer does not pass its own checks",
     "no-reference": "no expected answer to make mutants of", "duplicate": "duplicates another case",
 }  # fmt: skip
+FIXED_SUITE = "fixed.yaml"
+"""The suite that stored cases with the suggested checks are written to."""
 TEXTS = 2
 NAMED = 3
 """So many of the cases with the same holes are named."""
@@ -60,11 +62,11 @@ def _by_others(audit: Audit) -> str:
 
 def next_command(audit: Audit, file: Path | None, target: str | None) -> str:
     """The command that follows: what closes the holes where there are any, else a run with those checks."""
-    fixed = "SUITE.yaml" if file is None else shlex.quote(str(file))
+    named = shlex.quote(audit.subject if file is None else str(file))
     if audit.cheated_count or audit.by_kind or audit.findings:
-        return f"audit {fixed} --fix audit.diff"
+        return f"audit {named} --fix {FIXED_SUITE if file is None else 'audit.diff'}"
     if file is not None:
-        return f"{'eval' if audit.kind == 'config' else 'import'} {fixed}"
+        return f"{'eval' if audit.kind == 'config' else 'import'} {named}"
     return run_command(audit.subject, target=target)
 
 

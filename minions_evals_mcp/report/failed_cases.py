@@ -13,7 +13,7 @@ from rich.console import Group
 from rich.text import Text
 
 from minions_evals_mcp.domain.failing.failure_types import FAILURE_TYPES
-from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.domain.values import first_named, one_line
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.plain import printable, shortened
@@ -30,6 +30,8 @@ QUOTED = re.compile(r" \([^()]*\)")
 REASON_LINES = 3
 ALIKE = 3
 """So many cases without a verdict are named for each reason."""
+WHOLE = 8_000
+"""So much of a reason is read, of which the beginning and the end are shown."""
 SHOWN_CAUSES = 5
 """So many causes stand above the failed cases."""
 
@@ -124,5 +126,5 @@ def unscored_list(summary: RunSummary, width: int) -> Group:
     lines = [Text("not scored", style="bold")]
     for (outcome, reason), cases in alike.items():
         lines.append(whole(f" {first_named(cases, ALIKE)}  {outcome}"))
-        lines.append(Text(f"   {shortened(reason, 2 * min(width, WIDEST))}", style="dim"))
+        lines.append(Text(f"   {one_line(printable(reason, WHOLE), 2 * min(width, WIDEST) - 6)}", style="dim"))
     return Group(*lines)

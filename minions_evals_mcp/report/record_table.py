@@ -19,8 +19,8 @@ from minions_evals_mcp.report.screen import console, on_screen
 GATES = {"held": "passed", "failed": "failed", "undecided": "undecided", "None": "never run"}
 
 
-def show_record(wire: Mapping[str, JsonValue]) -> None:
-    """One record, field by field, and its relations."""
+def show_record(wire: Mapping[str, JsonValue], titles: Mapping[str, str]) -> None:
+    """One record, field by field, and its relations, with the titles of what it is linked to."""
     out = console()
     title = Text(f"{wire['type']} {wire['id']}", style="bold")
     out.print(title, soft_wrap=True)
@@ -36,7 +36,9 @@ def show_record(wire: Mapping[str, JsonValue]) -> None:
         out.print(Text(line), soft_wrap=True)
     for relation in _objects(wire, "relations"):
         line = f"  {relation['sourceId']} --{relation['type']}--> {relation['targetId']}"
-        out.print(Text(line, style="dim"), soft_wrap=True)
+        other = relation["targetId"] if relation["sourceId"] == wire["id"] else relation["sourceId"]
+        title = printable(titles.get(str(other), ""), 80)
+        out.print(Text(f"{line}  {title}".rstrip(), style="dim"), soft_wrap=True)
     for judged in _objects(wire, "judgments"):
         score = f"{judged['score']:g} of {judged['maxScore']:g} by {judged['judgedBy']}"
         told = f"  {judged['criterionId']}: {score}: {printable(str(judged['rationale']), 600)}"

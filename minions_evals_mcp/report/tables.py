@@ -14,12 +14,12 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.conversations import messages_of
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.values import minute, with_short_ids
+from minions_evals_mcp.domain.values import first_named, minute, one_line, with_short_ids
 from minions_evals_mcp.engine.answers.names import named
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.report.chat import chat_lines
-from minions_evals_mcp.report.columns import TableColumn, show_columns
-from minions_evals_mcp.report.failed_cases import failures_table, unscored_list
+from minions_evals_mcp.report.columns import TableColumn, fitting, show_columns
+from minions_evals_mcp.report.failed_cases import ALIKE, WHOLE, failures_table, unscored_list
 from minions_evals_mcp.report.named_store import in_store
 from minions_evals_mcp.report.next_command import next_command, next_line
 from minions_evals_mcp.report.plain import hanging, printable, shortened
@@ -101,8 +101,25 @@ def show_jobs(lines: Sequence[RunLine], names: Mapping[str, str], changes: Mappi
         ),
         TableColumn("kind", [job.kind for job in jobs], 7),
     ]
-    columns.append(TableColumn("reason", [printable(job.reason, LONGEST) for job in jobs], 2))
-    show_columns(console(), [column for column in columns if any(column.cells) or column.leave <= 1])
+    out = console()
+    columns.append(TableColumn("reason", [printable(job.reason, LONGEST) for job in jobs], 8))
+    shown = [column for column in columns if any(column.cells) or column.leave <= 1]
+    if columns[-1] in fitting(shown, out.width):
+        show_columns(out, shown)
+        return
+    show_columns(out, shown[:-1])
+    for line in _reasons(jobs, short_ids([job.id for job in jobs])):
+        out.print(Text(on_screen(line, out), style="dim"), soft_wrap=True)
+
+
+def _reasons(jobs: Sequence[Job], idents: Sequence[str]) -> Iterator[str]:
+    """Yields why runs have no figures, under a table that has no room for it: the same reason once."""
+    alike: dict[str, list[str]] = {}
+    for job, ident in zip(jobs, idents, strict=True):
+        if job.reason:
+            alike.setdefault(one_line(printable(job.reason, WHOLE), 200), []).append(ident)
+    for reason, named_runs in alike.items():
+        yield f" {first_named(named_runs, ALIKE)}: {reason}"
 
 
 def _state(job: Job) -> str:
@@ -137,7 +154,7 @@ def headline(summary: RunSummary, width: int, store: Path | None = None, *, verd
     else:
         lines.append(Text(f"{summary.subject_id} {standing(summary)}"))
         if summary.reason and summary.state != "awaiting-judgments":  # said already
-            lines.append(Text(f"  {printable(in_store(summary.reason, store), 300)}", style="dim"))
+            lines.append(Text(f"  {one_line(printable(in_store(summary.reason, store), WHOLE))}", style="dim"))
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from pydantic import JsonValue
@@ -9,23 +10,19 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.conversations import content_text
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.sessions.claude_users import Notice, take, take_queued, take_refusal
 from minions_evals_mcp.sessions.conversation import number, objects, plain_text
 from minions_evals_mcp.sessions.session import Session, SessionCall, Tokens
 
 HOST = "claude-code"
 NAME = "claude-code"
+_SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _STORED = frozenset(
     ("queue-operation", "user", "assistant", "attachment", "summary", "system", "file-history-snapshot", "progress")
 )
+_SPOKEN = frozenset(("user", "assistant"))
 _KEYS = ("sessionId", "leafUuid", "snapshot")
-_INTERRUPTED = "[Request interrupted by user"
 _ASIDE = "sidechain"
-_ECHOES = (
-    "<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>", "<system-reminder>",
-    "Caveat: The messages below",
-)  # fmt: skip
-_OWN_COMMANDS = ("<command-name>", "<bash-input>")
-"""How a command begins that the program carries out itself, such as /exit: the agent owes it no answer."""
 _GOES_ON = frozenset(("tool_use", "pause_turn"))
 """Why the model stopped where it is to be asked again."""
 _EDITS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
@@ -37,7 +34,20 @@ def is_session(first: JsonValue) -> bool:
     kind = line.get("type")
     if kind == "system":
         return "subtype" in line and "session_id" in line
-    return kind in _STORED and any(key in line for key in _KEYS)
+    if kind in _STORED and any(key in line for key in _KEYS):
+        return not isinstance(line.get("message"), str)  # Gemini CLI's list of prompts
+    return _is_of_session(line)
+
+
+def _is_of_session(line: Json) -> bool:
+    """Whether the line is of a kind that we need not know, for each version adds some: all name the session, and little else."""
+    ident = line.get("sessionId")
+    return (
+        isinstance(line.get("type"), str)
+        and isinstance(ident, str)
+        and _SESSION_ID.fullmatch(ident) is not None
+        and not line.keys() & {"projectHash", "payload", "data", "messageId", "session_id"}
+    )
 
 
 def read(lines: Iterable[Json]) -> Session:
@@ -46,36 +56,45 @@ def read(lines: Iterable[Json]) -> Session:
     used: dict[tuple[str, int], tuple[str, Json]] = {}  # lines of one message repeat its usage: the last one counts
     own = ""
     for number_, line in enumerate(lines):
-        if not own and line.get("type") in ("user", "assistant"):
-            own = _own_id(line)
-            session.id = own
-        session.id = session.id or plain_text(line.get("sessionId")) or plain_text(line.get("session_id"))
-        session.version = (
-            session.version or plain_text(line.get("version")) or plain_text(line.get("claude_code_version"))
-        )
-        session.folder = session.folder or plain_text(line.get("cwd"))
+        own = own or (_own_id(line) if line.get("type") in _SPOKEN else "")
+        session.id = own or session.id
+        _about(session, line)
         match line.get("type"):
             case "user":
-                session.seen_at(line.get("timestamp"))
                 _user(session, line, own)
             case "assistant":
-                session.seen_at(line.get("timestamp"))
                 message = obj(line.get("message"))
                 turn = plain_text(message.get("id")) or str(number_), len(session.prompts)
                 used[turn] = plain_text(message.get("model")), obj(message.get("usage"))
                 _assistant(session, line, message, own)
             case "result":
                 _result(session, line)
+            case "attachment":
+                _went_on(session, take_queued(session, line))
             case "system" if line.get("subtype") == "init":
                 session.begin()
             case "cost-state":
                 _cost_state(session, line)
             case kind:
                 session.skip(f"a line of type {kind}")
-    if not session.models:
-        for model, usage in used.values():
-            _add(session.use(model), usage)
+    _use_each(session, used.values())
     return session
+
+
+def _use_each(session: Session, used: Iterable[tuple[str, Json]]) -> None:
+    """Take what each message used, where the program writes no sum."""
+    if not session.models:
+        for model, usage in used:
+            _add(session.use(model), usage)
+
+
+def _about(session: Session, line: Json) -> None:
+    """Take what each line says of the session, and when it was written."""
+    session.id = session.id or plain_text(line.get("sessionId")) or plain_text(line.get("session_id"))
+    session.version = session.version or plain_text(line.get("version")) or plain_text(line.get("claude_code_version"))
+    session.folder = session.folder or plain_text(line.get("cwd"))
+    if line.get("type") in _SPOKEN:
+        session.seen_at(line.get("timestamp"))
 
 
 def _own_id(line: Json) -> str:
@@ -86,23 +105,24 @@ def _own_id(line: Json) -> str:
 
 
 def _user(session: Session, line: Json, own: str) -> None:
-    message = obj(line.get("message"))
-    content = message.get("content")
-    nested = _nested(line, own)
-    for block in objects(content):
+    for block in objects(obj(line.get("message")).get("content")):
         if block.get("type") == "tool_result":
             _finish(session, block, plain_text(obj(line.get("toolUseResult")).get("agentId")))
-    text = content_text(content)
-    if text.startswith(_INTERRUPTED):
-        session.interrupt()
-    elif not nested and line.get("isMeta") is not True and not _is_command_echo(text):
-        is_prompt = line.get("isCompactSummary") is not True and not text.startswith(_OWN_COMMANDS)
-        session.ask(text, opens_turn=is_prompt)
+    if not _nested(line, own):
+        _went_on(session, take(session, line))
 
 
-def _is_command_echo(text: str) -> bool:
-    """Whether the program wrote this, not the user: what a slash command printed, or a reminder."""
-    return text.startswith(_ECHOES)
+def _went_on(session: Session, said: Notice | None) -> None:
+    """Take how a call in the background ended: what it brought is its result."""
+    call = session.called(said.call) if said else None
+    if said is None or call is None:
+        return
+    call.result = said.result or call.result
+    if said.is_failure:
+        call.ok, call.error = (
+            False,
+            f"the background task was {said.status}" if said.status == "killed" else "the background task failed",
+        )
 
 
 def _finish(session: Session, block: Json, started: str) -> None:
@@ -114,6 +134,8 @@ def _finish(session: Session, block: Json, started: str) -> None:
     call.result = content if isinstance(content, str) else content_text(content) or content
     call.started_session = started
     call.ok = block.get("is_error") is not True
+    if not call.ok and isinstance(call.result, str) and not (call.parent or call.agent):
+        take_refusal(session, call.result)
     if call.ok and call.tool in _EDITS:
         asked = obj(call.arguments)
         session.edit(call, asked.get("file_path", asked.get("notebook_path")))

@@ -16,11 +16,18 @@ from minions_evals_mcp.sessions.session import Session, SessionCall, Tokens
 
 HOST = "codex"
 NAME = "codex"
-EXIT = re.compile(r"(?:exited with code|Exit code:) (\d+)")
-"""Where a command's output says how it ended."""
+_EXIT = re.compile(r"(?:exited with code|Exit code:) (\d+)")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-_AROUND = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>")
-"""How a message begins that the program wrote in the user's name."""
+_AROUND = (
+    "<environment_context>", "<user_instructions>", "# agents.md instructions", "<instructions>", "<permissions instructions>",
+    "<turn_aborted>", "<subagent_notification>", "<user_shell_command>", "<skill>", "<skills_instructions>", "<plugins_instructions>",
+    "<apps_instructions>", "<recommended_plugins>", "<model_switch>", "<collaboration_mode>", "<realtime_conversation>",
+    "<personality_spec>", "<codex_internal_context", "<goal_context>", "<hook_prompt", "<user_action>", "<heartbeat>", "<app-context>",
+    "<in-app-browser-context",
+)  # fmt: skip
+"""How a message begins that the program wrote in the user's name, in small letters: the fragments of its context."""
+_NOTICE = "<subagent_notification>"
+_IDE, _ASKED = "# Context from my IDE setup:", "## My request for Codex:"
 
 
 def is_session(first: JsonValue) -> bool:
@@ -34,20 +41,25 @@ def is_session(first: JsonValue) -> bool:
 def read(lines: Iterable[Json]) -> Session:
     """The session that these lines are."""
     session = Session(HOST, provider="openai")
-    model = ""
+    model, used = "", Tokens()
     for line in lines:
         session.seen_at(line.get("timestamp"))
         payload = obj(line.get("payload"))
         match line.get("type"):
             case "session_meta":
-                session.id = session.id or plain_text(payload.get("id")) or plain_text(payload.get("session_id"))
+                if session.id:  # a fork repeats its parent's
+                    continue
+                session.id = plain_text(payload.get("id")) or plain_text(payload.get("session_id"))
                 session.version, session.folder = plain_text(payload.get("cli_version")), plain_text(payload.get("cwd"))
             case "turn_context":
                 model = plain_text(payload.get("model")) or model
             case "response_item":
                 _item(session, payload, line.get("timestamp"))
             case "event_msg":
-                _event(session, payload, model)
+                if payload.get("type") == "token_count":
+                    used = _counted(session, model, payload, used)
+                else:
+                    _event(session, payload)
             case "world_state" | "token_usage_record":
                 pass
             case _:
@@ -84,8 +96,8 @@ def _item(session: Session, payload: Json, at: JsonValue) -> None:
             if payload.get("role") == "assistant":
                 session.failure = None
                 session.say(text)
-            elif payload.get("role") == "user" and not text.startswith(_AROUND):
-                session.ask(text)
+            elif payload.get("role") == "user":
+                _user(session, text)
         case "function_call" | "custom_tool_call" | "local_shell_call" | "mcp_tool_call" | "web_search_call":
             _call(session, payload, at)
         case "function_call_output" | "custom_tool_call_output":
@@ -94,6 +106,32 @@ def _item(session: Session, payload: Json, at: JsonValue) -> None:
             pass
         case kind:
             session.skip(f"an item of type {kind}")
+
+
+def _user(session: Session, text: str) -> None:
+    """Take what the user typed, without what an editor puts before it; of what the program says, how a sub-agent ended."""
+    if text.startswith(_NOTICE):
+        _ended(session, obj(_parsed(text.removeprefix(_NOTICE).partition("</subagent_notification>")[0])))
+    elif not text.lstrip()[:40].lower().startswith(_AROUND):
+        session.ask(text.partition(_ASKED)[2].strip() or text if text.startswith(_IDE) else text)
+
+
+def _ended(session: Session, said: Json) -> None:
+    """Take how a sub-agent ended: what it answered is the result of the call that started it."""
+    agent = said.get("agent_path", said.get("agent_id"))
+    call = next((call for call in session.calls.values() if agent and call.started_session == agent), None)
+    status = obj(said.get("status"))
+    if call is None:
+        return
+    call.result = status.get("completed") or call.result
+    if "errored" in status:
+        call.ok, call.error = False, plain_text(status["errored"]) or "the sub-agent failed"
+
+
+def exit_code(output: str) -> int | None:
+    """How a command ended, by the head of its output: what the command printed may speak of other programs."""
+    found = _EXIT.search(output.partition("\nOutput:")[0])
+    return int(found[1]) if found else None
 
 
 def _call(session: Session, payload: Json, at: JsonValue) -> None:
@@ -114,22 +152,34 @@ def _output(session: Session, payload: Json) -> None:
     code = count(obj(whole.get("metadata")).get("exit_code"))
     text = whole.get("output", whole.get("content", output)) if whole else output
     call.result = text if isinstance(text, str) else content_text(text) or text
-    if code is None and isinstance(call.result, str) and (found := EXIT.search(call.result)):
-        code = int(found[1])
+    if code is None and isinstance(call.result, str):
+        code = exit_code(call.result)
     call.ok = whole.get("success") is not False and not code
+    if call.tool.endswith("spawn_agent"):
+        call.started_session = plain_text(whole.get("agent_id"))
     if code:
         call.error = f"exit code {code}"
     if call.ok:
         session.edit(call, *_patched(call.arguments))
 
 
-def _event(session: Session, payload: Json, model: str) -> None:
+def _counted(session: Session, model: str, payload: Json, before: Tokens) -> Tokens:
+    """Add to the model's tokens what was used since the sum before: a session may change its model. Returns the sum, which runs on."""
+    total = obj(obj(payload.get("info")).get("total_token_usage"))
+    if not total:
+        return before
+    now = Tokens()
+    _add(now, total)
+    start = before if now.total >= before.total else Tokens()  # a smaller sum has begun anew
+    session.use(model).add(
+        max(0, now.fresh - start.fresh), max(0, now.cached - start.cached), max(0, now.stored - start.stored),
+        max(0, now.written - start.written),
+    )  # fmt: skip
+    return now
+
+
+def _event(session: Session, payload: Json) -> None:
     match payload.get("type"):
-        case "token_count":
-            total = obj(obj(payload.get("info")).get("total_token_usage"))
-            if total:  # a running sum over the session: the last one counts
-                session.models.clear()
-                _add(session.use(model), total)
         case "turn_aborted":
             session.interrupt()
         case "task_started" | "turn_started":

@@ -15,6 +15,7 @@ from minions_evals_mcp.sessions.session import Session, SessionCall, Tokens
 HOST = "gemini-cli"
 NAME = "gemini-cli"
 _EXIT = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
+_SHELL = "run_shell_command"
 _EDITS = frozenset(("replace", "write_file", "edit"))
 _AROUND = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
 
@@ -67,8 +68,10 @@ def _message(session: Session, message: Json) -> None:
     match message.get("type"):
         case "user":
             text = _parts_text(message.get("content"))
-            if not text.startswith(_AROUND):
-                session.ask(text, opens_turn=not text.startswith("/"))  # a command of the program itself
+            if text.startswith("/"):
+                session.mention(text)
+            elif not text.startswith(_AROUND):
+                session.ask(text)
         case "gemini":
             used = obj(message.get("tokens"))
             if used:
@@ -96,7 +99,7 @@ def _call(session: Session, given: Json) -> None:
     answer = answers[0] if answers else {}
     call.result = answer.get("output", answer.get("error", [*answers] if len(answers) > 1 else None))
     call.ok = given.get("status") not in ("error", "cancelled") and "error" not in answer
-    code = _EXIT.search(call.result) if isinstance(call.result, str) else None
+    code = _EXIT.search(call.result) if call.tool == _SHELL and isinstance(call.result, str) else None
     if code and int(code[1]):
         call.ok, call.error = False, f"exit code {code[1]}"
     if given.get("status") == "cancelled":

@@ -118,6 +118,7 @@ class Session:
     ends_in_answer: bool = False
     """Whether the last thing is what the agent said, be the turn over or not."""
     _says_ends: bool = False
+    _mentioned: str = ""
     _message: str = ""
     _newest: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -146,9 +147,18 @@ class Session:
     def ask(self, text: str, *, opens_turn: bool = True) -> None:
         """Take what the user wrote; it stands after the calls so far."""
         if text.strip():
+            self._mentioned = ""
             self.prompts.append((len(self.calls), text))
             self.is_turn_open = self.is_turn_open or opens_turn
             self.ends_in_answer = False
+
+    def mention(self, command: str) -> None:
+        """Take a command that the program may carry out itself: it is asked only if the agent acts on it."""
+        self._mentioned = command
+
+    def _act(self) -> None:
+        if self._mentioned:
+            self.ask(self._mentioned)
 
     def interrupt(self) -> None:
         """Take that the user stopped the agent here."""
@@ -159,6 +169,7 @@ class Session:
         """Take what the agent answered: the last one is the session's output. Texts of one `message` are one answer."""
         if not text.strip():
             return
+        self._act()
         self.answer = f"{self.answer}\n{text}" if message and message == self._message else text
         self._message = message
         self.is_turn_open = self.is_turn_open and self._says_ends
@@ -167,6 +178,7 @@ class Session:
     def call(self, call: SessionCall) -> SessionCall:
         """Take a call that begins. A call of the same id is the same one, but for one that is over: some models count from 1 again."""
         if not (call.parent or call.agent):
+            self._act()
             self.is_turn_open, self.ends_in_answer = True, False
         ident = call.id or f"call-{len(self.calls) + 1}"
         before = self.called(ident)

@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.sessions.conversation import count, plain_text
+from minions_evals_mcp.sessions.rollouts import is_sub_agent
 
 FOLDER = "subagents"
 
@@ -56,4 +57,5 @@ def _said(about: Path) -> Json:
 def is_of_a_session(file: Path) -> bool:
     """Whether the file is of a sub-agent whose session lies beside it, and is read with that."""
     folder = file.parent
-    return folder.name == FOLDER and folder.parent.with_name(f"{folder.parent.name}.jsonl").is_file()
+    is_claudes = folder.name == FOLDER and folder.parent.with_name(f"{folder.parent.name}.jsonl").is_file()
+    return is_claudes or is_sub_agent(file)

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import attributes, listed_values, obj, plain
-from minions_evals_mcp.sessions.codex import EXIT
+from minions_evals_mcp.sessions.codex import exit_code
 from minions_evals_mcp.sessions.conversation import count, number, objects
 from minions_evals_mcp.sessions.session import Session, SessionCall
 
@@ -224,8 +224,7 @@ def _called(session: Session, event: LogEvent) -> None:
         return
     given = next((fields[key] for key in ("tool_input", "arguments", "function_args") if fields.get(key)), None)
     output = fields.get("output")
-    exited = EXIT.search(output) if isinstance(output, str) else None
-    code = int(exited[1]) if exited else 0
+    code = (exit_code(output) if isinstance(output, str) else None) or 0
     ok = str(fields.get("success")).lower() != "false" and not code
     said = (f"exit code {code}" if code else "", _text(fields.get("error")), _text(fields.get("error_type")))
     call = SessionCall(

@@ -46,11 +46,6 @@ def attempt_level(attempt: int) -> float:
     return BUDGET * _SHARE / attempt**2
 
 
-def fewest_pairs(level: float) -> int:
-    """The number of cases without which not even all of them changing one way decides at that error: 2^(1-n) <= level."""
-    return math.ceil(1 - math.log2(level))
-
-
 def sure_words(level: float) -> str:
     """Returns how sure an interval is that leaves so much error, with as many digits as tell it from all: 95 %, 99.81 %, 99.996 %."""
     for digits in range(4, 12):

@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 from minions_evals_mcp.stats.comparison import holm
 from minions_evals_mcp.stats.intervals import Bounds
+from minions_evals_mcp.stats.paired import FEWEST_CHANGED
 from minions_evals_mcp.stats.student import t_quantile
 
 LEVEL = 0.05
-FEWEST = 6
-"""Fewer differing cases cannot reach p <= .05 by signs: 2 / 2^5 = .0625."""
 
 
 class PairedDifference(NamedTuple):
@@ -113,7 +112,7 @@ def winner_test(margins: Sequence[Sequence[float]]) -> WinnerTest:
     are (Gutmann & Maymin 1987, Annals of Statistics 15:456).
     """
     sided = [_one_sided(leads) for leads in margins]
-    decidable = all(sum(lead != 0 for lead in leads) >= FEWEST for leads in margins)
+    decidable = all(sum(lead != 0 for lead in leads) >= FEWEST_CHANGED for leads in margins)
     return WinnerTest(min(1.0, 2 * max(sided, default=1.0)), decidable)
 
 

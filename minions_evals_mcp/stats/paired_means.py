@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minions_evals_mcp.stats.intervals import Bounds
+from minions_evals_mcp.stats.paired import FEWEST_CHANGED
 
 if TYPE_CHECKING:
     from minions_evals_mcp.stats.branches import PairedRatio
-
-FEWEST = 6
-"""Fewer pairs bound nothing at 95 %: 2 / 2^5 = .0625."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ def paired_means(a: Sequence[float], b: Sequence[float], *, level: float = 0.95)
     if not cases:
         return None
     means = sum(a) / cases, sum(b) / cases
-    if cases < FEWEST:
+    if cases < FEWEST_CHANGED:
         return PairedMeans(*means, means[1] - means[0], None, None, cases)
     largest = max(map(abs, differences)) or 1.0
     from minions_evals_mcp.stats.sign_flip import sign_flip  # noqa: PLC0415  numpy: 0.3 s that only this needs

@@ -29,8 +29,8 @@ class StoredConversation(Value):
 
     `session` is the agent's own memory, `journal` the calls of its world, one JSON text each, `last` what its last answer was
     seen with. `nextMessage` was handed in or paid for, and is not answered yet. Where the agent's memory cannot be kept,
-    `restartable` is false: a conversation that is cut off begins anew. `userSeed` is the number of the user's seed, `checkedBy`
-    the model that has read the user's messages.
+    `restartable` is false: a conversation that is cut off begins anew. `userSeed` is the number of the user's seed, `checker`
+    the model that checks the user beside the rules; `read`: it has read a conversation in which these found nothing.
     """
 
     turns: Annotated[tuple[Turn, ...], Field(strict=False)] = ()
@@ -42,7 +42,8 @@ class StoredConversation(Value):
     restartable: Annotated[bool, Field(exclude_if=lambda value: value)] = True
     player_cost: PlayerCost = PlayerCost()
     user_seed: Annotated[int | None, Field(exclude_if=lambda seed: seed is None)] = None
-    checked_by: Annotated[str, Field(exclude_if=lambda model: not model)] = ""
+    checker: Annotated[str, Field(exclude_if=lambda model: not model)] = ""
+    read: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
     next_message: Annotated[NextMessage | None, Field(exclude_if=lambda message: message is None)] = None
 
 
@@ -56,6 +57,16 @@ class TalkRow(NamedTuple):
     said: StoredConversation
     ended: str = ""
     spoiled: str = ""
+
+    @property
+    def checked_by(self) -> str:
+        """The second model, where it has read the conversation."""
+        return self.said.checker if self.said.read else ""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether a second model has still to read it: nobody knows yet whether its user did its part."""
+        return bool(self.ended and self.said.checker and not self.said.read and not self.spoiled)
 
 
 _COLUMNS = "job_id, position, trial, attempt, case_id, player, said, ended, spoiled"
@@ -118,6 +129,10 @@ def of_job(db: Db, job_id: str, *, case_id: str | None = None, most: int) -> lis
     return [_row(row) for row in rows]
 
 
+_UNREAD = "(spoiled = '' AND said ->> '$.checker' IS NOT NULL AND said ->> '$.read' IS NULL)"
+"""As `TalkRow.is_unread`."""
+
+
 class SpoiledCounts(NamedTuple):
     """How many conversations were ended, how many of them a user played that can do wrong, and which of these it spoiled.
 
@@ -135,11 +150,11 @@ BY_PERSON = "person"
 
 
 def spoiled_counts(db: Db, job_id: str) -> SpoiledCounts:
-    """The counts of a job, every attempt for itself."""
+    """The counts of a job, every attempt for itself; one that its second model has still to read is none yet."""
     rows = db.execute(
         "SELECT player, spoiled, (SELECT sound FROM user_label l WHERE l.job_id = talk.job_id AND l.position = talk.position"
         " AND l.trial = talk.trial AND l.attempt = talk.attempt ORDER BY seq DESC LIMIT 1) AS sound, count(*)"
-        " FROM talk WHERE job_id = ? AND ended <> '' GROUP BY player, spoiled, sound",
+        f" FROM talk WHERE job_id = ? AND ended <> '' AND NOT {_UNREAD} GROUP BY player, spoiled, sound",
         (job_id,),
     ).fetchall()
     spoiled: dict[str, int] = {}
@@ -177,7 +192,8 @@ def seeded(db: Db, *, job_id: str, root_id: str) -> list[SeededResult]:
 class PlayedTalk(NamedTuple):
     """One attempt at a conversation that has ended. `checked` is the kind of fault that the user check found in it, if any.
 
-    `checkedBy` is the model that was part of this check, if one was. `is_last`: the verdict of its unit rests on it.
+    `checker` is the model that was part of this check, if one was, and `read` whether it was asked.
+    `is_last`: the verdict of its unit rests on it.
     """
 
     key: UnitKey
@@ -185,7 +201,13 @@ class PlayedTalk(NamedTuple):
     case_id: str
     checked: str
     is_last: bool
-    checked_by: str = ""
+    checker: str = ""
+    read: bool = False
+
+    @property
+    def checked_by(self) -> str:
+        """The second model, where it has read the conversation."""
+        return self.checker if self.read else ""
 
 
 def played(db: Db, job_id: str, *, case_id: str | None = None) -> list[PlayedTalk]:
@@ -194,7 +216,7 @@ def played(db: Db, job_id: str, *, case_id: str | None = None) -> list[PlayedTal
         "SELECT u.position, u.trial, u.case_id, coalesce(t.attempt, 1), CASE WHEN t.attempt IS NULL THEN"
         " coalesce(u.output ->> '$.conversation.faults[0].kind', '') ELSE t.spoiled END,"
         " t.attempt IS NULL OR t.attempt = max(t.attempt) OVER (PARTITION BY u.position, u.trial),"
-        " coalesce(t.said ->> '$.checkedBy', '')"
+        " coalesce(t.said ->> '$.checker', ''), coalesce(t.said ->> '$.read', 0)"
         " FROM unit u LEFT JOIN talk t ON t.job_id = u.job_id AND t.position = u.position AND t.trial = u.trial"
         " WHERE u.job_id = ?1 AND (?2 IS NULL OR u.case_id = ?2)"
         " AND u.outcome IN ('scored', 'timed-out', 'user-error') AND (t.attempt IS NOT NULL OR EXISTS"
@@ -203,8 +225,8 @@ def played(db: Db, job_id: str, *, case_id: str | None = None) -> list[PlayedTal
         (job_id, case_id),
     )
     return [
-        PlayedTalk(UnitKey(job_id, position, trial), attempt, case_id, checked, bool(last), checked_by)
-        for position, trial, case_id, attempt, checked, last, checked_by in rows
+        PlayedTalk(UnitKey(job_id, position, trial), attempt, case_id, checked, bool(last), checker, bool(read))
+        for position, trial, case_id, attempt, checked, last, checker, read in rows
     ]
 
 

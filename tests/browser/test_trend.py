@@ -167,3 +167,16 @@ def test_a_narrow_screen_shows_the_newest_runs_of_the_case_map_with_the_names_of
     assert cells[-4:] == [True] * 4
     heard = "[...document.querySelectorAll('.case-map td a')].map((one) => one.querySelector(':not([aria-hidden])').textContent)"
     assert set(cast("list[str]", at.ask_page(heard))) == {"passed", "failed"}, "a screen reader hears no tick"
+
+
+def test_the_map_is_dated_in_the_readers_zone_as_all_times_are(at: Tab, history: str) -> None:
+    at.ask("Emulation.setTimezoneOverride", timezoneId="Pacific/Kiritimati")  # 14 hours before UTC
+    at.go(history)
+    told = """[...document.querySelectorAll(".case-map time")].map((one) => {
+      const at = new Date(one.dateTime), day = { day: "numeric", month: "short" }, clock = { hour: "2-digit", minute: "2-digit" };
+      return [one.innerText, new Intl.DateTimeFormat("en-GB", one.dataset.as === "day" ? day : clock).format(at)];
+    })"""
+    heads = cast("list[tuple[str, str]]", at.ask_page(told))
+    assert len(heads) > 1
+    assert [shown.split() for shown, _ in heads] == [meant.split() for _, meant in heads]
+    assert "UTC" not in str(at.ask_page("document.querySelector('.case-map').innerText"))

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from minions_evals_mcp.domain.conversations import Conversation, Turn
-from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
+from minions_evals_mcp.domain.outcomes import JudgeErrored, Observed
 from minions_evals_mcp.scoring.conversations.user_checks import user_faults
 from minions_evals_mcp.targets.talks.scripted import ScriptedUser
 from minions_evals_mcp.targets.talks.talk import Talk
@@ -100,7 +100,7 @@ async def test_a_reply_that_names_nothing_the_user_said_is_sent_back_and_never_a
     ended = await checked(at, server)
     assert ended["code"] == 3
     summary = at.run("runs", "latest", "--json").one()
-    assert summary["outcomes"] == {"target-error": 1}, "neither sound nor spoiled"
+    assert summary["outcomes"] == {"judge-error": 1}, "neither sound nor spoiled"
     (unscored,) = cast("list[Json]", summary["unscored"])
     assert "the check of the simulated user: openai:checker gave no usable reply in 2 tries" in str(unscored["reason"])
     twice = ["checker", "checker"]
@@ -127,16 +127,16 @@ async def test_what_was_read_is_not_read_again_when_a_run_goes_on(at: Terminal, 
 
 
 async def test_what_was_read_before_a_kill_is_not_read_again() -> None:
-    async def never(*_: object) -> TargetErrored:
+    async def never(*_: object) -> JudgeErrored:
         raise AssertionError("it was paid for")
 
     async def kept(_: Talk) -> None: ...
 
     said = Turn(user="It is A1.", agent="Refunded.")
     setup = Conversation.model_validate(SETUP)
-    for read in ("openai:checker", ""):
+    for read in (True, False):
         talk = Talk(ScriptedUser(setup), never, partial(user_faults, setup), kept, turns=[said], ended="user",
-                    review=never, checked_by=read)  # fmt: skip
+                    review=never, checker="openai:checker", read=read)  # fmt: skip
         if not read:
             with pytest.raises(AssertionError, match="paid for"):
                 await talk.held()
@@ -144,7 +144,7 @@ async def test_what_was_read_before_a_kill_is_not_read_again() -> None:
         seen = await talk.held()
         assert isinstance(seen, Observed)
         assert seen.conversation is not None
-        assert seen.conversation.checked_by == read
+        assert seen.conversation.checked_by == "openai:checker"
 
 
 @pytest.mark.parametrize(

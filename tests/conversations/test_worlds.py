@@ -48,7 +48,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Terminal:
 def _talk(path: Path) -> None:
     """Makes the cases of a suite conversations: the task is the opening, and the user agrees."""
     document = yaml.safe_load(path.read_text("utf-8"))
-    for record in document["minions"]:
+    for record in document["records"]:
         if record["type"] == "test-case":
             opening = record["fields"]["inputs"]["task"]
             record["fields"]["conversation"] = {

@@ -118,7 +118,7 @@ async def test_no_trend_is_spoken_of_before_the_third_run(engine: Engine) -> Non
         await measured(engine, version, first(2 - number % 2, 2), key=version)
         trend = (await read(engine, version))[0].run.summary.trend
         assert trend is not None
-        assert trend["direction"] == "stable"
+        assert trend.get("direction") == ("stable" if number == 2 else None)
         said.append(trend_words(trend))
     assert said[:2] == ["no trend yet (needs 3 runs, has 1)", "no trend yet (needs 3 runs, has 2)"]
     assert said[2] == "trend stable (provisional: few runs)"

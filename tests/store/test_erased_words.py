@@ -107,10 +107,9 @@ def test_messages_keep_no_word_of_what_they_carried_or_were_refused_for(
     assert word.encode() not in bytes_of(small_store)
 
 
-def test_a_rule_for_outputs_reaches_audits_metrics_and_why_a_run_ended(small_store: Path) -> None:
+def test_a_rule_for_outputs_reaches_audits_and_why_a_run_ended(small_store: Path) -> None:
     def fill(db: Db) -> None:
         db.execute("UPDATE job SET reason = ?", (f"the provider refused {SPACED}",))
-        db.execute("UPDATE eval_metric SET rest = json_set(rest, '$.notes', ?)", (UNSPACED,))
         db.execute(
             "UPDATE audit SET rest = json_set(rest, '$.cases[0].letThrough', json(?))",
             (json.dumps([{"kind": "echo", "text": UNSPACED, "told": SPACED}], ensure_ascii=False),),
@@ -127,6 +126,23 @@ def test_a_rule_for_outputs_reaches_audits_metrics_and_why_a_run_ended(small_sto
         for table in TABLES.values():
             for row in db.execute(select(table, "1")):
                 record_of(table, row)
+
+
+def test_forgetting_a_run_reaches_why_it_ended_and_leaves_its_figures(small_store: Path) -> None:
+    def noted(db: Db) -> list[str]:
+        return [str(rest) for (rest,) in db.execute("SELECT rest FROM eval_metric ORDER BY seq")]
+
+    def fill(db: Db) -> None:
+        db.execute("UPDATE job SET reason = ?", (f"it refused {SPACED}",))
+
+    written(small_store, fill)
+    with closing(open_raw(small_store, read_only=True)) as db:
+        ((run,),), before = db.execute("SELECT id FROM job").fetchall(), noted(db)
+    forget(small_store, ErasureScope(record=run), at=NOW, by="ada")
+    forget(small_store, ErasureScope(before=LATER), at=NOW, by="ada")
+    assert SPACED.encode() not in bytes_of(small_store)
+    with closing(open_raw(small_store, read_only=True)) as db:
+        assert noted(db) == before
 
 
 def test_a_rule_leaves_what_is_newer(small_store: Path) -> None:

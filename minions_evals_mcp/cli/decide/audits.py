@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -64,8 +65,9 @@ async def audit(
     limit
         Maximum number of cases shown. --json has all.
     fix
-        Write the suggestions for a suite file to this file, as a diff that you read and apply (patch -p1).
-        Suggestions for a promptfoo config are only shown.
+        Write the suggestions for a suite file to this file, as a diff that you read and apply (patch -p1). For a
+        benchmark, a new suite file of its cases with the suggested checks, which you read and import. Suggestions for a
+        promptfoo config are only shown.
     judge_model
         With --with-judge: judge model, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     yes
@@ -76,10 +78,7 @@ async def audit(
     if file is not None and operation.is_config(file):
         vet_config(file, yes=yes)
     if fix is not None and file is None:
-        raise BadInputError(
-            "--fix writes a diff of a suite file.",
-            remedy="Name the file: minions-evals audit evals.yaml --fix audit.diff.",
-        )
+        _vet_new_suite(fix)
     with TemporaryFile("w+", encoding="utf-8") as cases:  # a suite may be long: its cases are not held in memory
         fixable: list[CaseAudit] = []
         each = partial(_took, cases if common.json else None, fixable)
@@ -88,13 +87,10 @@ async def audit(
             request = given.request(operation.Request, subject=audited)
             record = await operation.run(engine, request, file=file, each=each)
             target, names = (None, dict[str, str]()) if file is not None else await _about(engine, record.fields)
+            if fix is not None and not request.dry_run:
+                await _fix(engine, fix, file, record.fields, fixable, common)
         if request.dry_run:
             return reply(common, {"dryRun": record.title}, [record.title])
-        if fix is not None:
-            if record.fields.kind == "config":
-                tell("".join(f"{line}\n" for line in by_hand_lines(fixable)), aside=True)
-            else:
-                _write(fix, diff_of(Path(subject), fixable), nothing_suggested(fixable))
         if common.json:
             _say(record, cases)
         else:
@@ -105,6 +101,18 @@ async def audit(
         return InstrumentError.exit_code
     rate = record.fields.cheat_pass_rate or 0.0
     return ABOVE if max_cheat_rate is not None and rate > max_cheat_rate + 1e-9 else 0
+
+
+async def _fix(
+    engine: Engine, fix: Path, file: Path | None, found: Audit, fixable: list[CaseAudit], common: Common
+) -> None:
+    """Write the suggestions: as a suite of a benchmark's cases, as a diff of a file; those for a config are told."""
+    if file is None:
+        _write_suite(fix, await operation.suggested_suite(engine, fixable), nothing_suggested(fixable), common)
+    elif found.kind == "config":
+        tell("".join(f"{line}\n" for line in by_hand_lines(fixable)), aside=True)
+    else:
+        _write(fix, diff_of(file, fixable), nothing_suggested(fixable))
 
 
 async def _about(engine: Engine, audited: Audit) -> tuple[str | None, dict[str, str]]:
@@ -119,12 +127,37 @@ def _took(cases: IO[str] | None, fixable: list[CaseAudit], case_audit: CaseAudit
         fixable.append(case_audit)
 
 
-def _write(path: Path, diff: str, nothing: str) -> None:
-    vet_no_store(path)
+def _vet_new_suite(path: Path) -> None:
+    """Refuses a file that is there, which may be the only copy of a suite, and one that would not be read as a suite."""
+    if path.exists():
+        raise BadInputError(
+            f"{path} exists already.", remedy="Name a new file for the cases with the suggested checks."
+        )
+    if path.suffix.lower() not in {".yaml", ".yml"}:
+        raise BadInputError(
+            "For a benchmark, --fix writes a suite file.", remedy=f"Name it so: --fix {path.with_suffix('.yaml')}."
+        )
+
+
+def _write_suite(path: Path, suite: str, nothing: str, common: Common) -> None:
+    if not suite:
+        tell(f"{nothing}\n", aside=True)
+        return
+    _written(path, masked(suite))
+    tell(f"Cases with the suggested checks written to {path}. Review them, then save them.\n", aside=True)
+    tell(f"{next_line(f'import {shlex.quote(str(path))}', common.db)}\n", aside=True)
+
+
+def _written(path: Path, text: str) -> None:
     try:
-        path.write_text(diff, "utf-8")
+        path.write_text(text, "utf-8")
     except OSError as error:
         raise BadInputError(f"{path} cannot be written: {error.strerror}.", remedy="Name another file.") from None
+
+
+def _write(path: Path, diff: str, nothing: str) -> None:
+    vet_no_store(path)
+    _written(path, diff)
     note = f"Suggestions written to {path}. Review them, then apply with: patch -p1 < {path}" if diff else nothing
     tell(f"{note}\n", aside=True)
 

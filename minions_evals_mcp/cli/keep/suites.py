@@ -30,7 +30,7 @@ from minions_evals_mcp.cli.telling import as_typed, tell
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import TYPES, Record, wire_fields
 from minions_evals_mcp.domain.results import TestRun
-from minions_evals_mcp.domain.values import known_names, minute
+from minions_evals_mcp.domain.values import first_named, known_names, minute
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled, save_with_baselines
 from minions_evals_mcp.engine.records.restoring import handed_in
 from minions_evals_mcp.engine.records.save_records import Saved, page_of
@@ -49,6 +49,7 @@ from minions_evals_mcp.store.queries.report_units import titles
 from minions_evals_mcp.unpacked_files import unpacked
 
 PAGE = 500
+NAMED = 5
 TELLING = ("benchmark_id", "failure_type", "agent_id")
 """Fields that say in a list what a record without a title is."""
 
@@ -341,6 +342,7 @@ async def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  
     async with session(common) as engine:
         record = await save_records.found(engine, await whole_id(engine, id))
         linked = await engine.store.read(lambda db: links.links(db, record.id, record.type))
+        named = await engine.store.read(lambda db: links.linked_titles(db, record.id, linked))
         gates = await engine.store.read(lambda db: records.gates(db, record))
         judged = await engine.store.read(lambda db: runs.judgments_of(db, record.id))
     wire = record.wire()
@@ -356,7 +358,7 @@ async def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  
         return 0
     from minions_evals_mcp.report.record_table import show_record  # noqa: PLC0415  rich is imported where a person looks
 
-    show_record(wire)
+    show_record(wire, named)
     return 0
 
 
@@ -372,11 +374,14 @@ async def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002
     """
     async with session(common) as engine:
         record = await save_records.hide(engine, await whole_id(engine, id))
+        listing = await engine.store.read(lambda db: links.listed_in(db, record.id, record.type))
+    still = f"Still listed in {first_named(listing, NAMED)}, whose next runs leave it out"
     return reply(
         common,
         record.wire(),
         [
             f"{record.type} {record.id} is hidden, not erased. Import it again to restore it",
+            *([still] if listing else []),
             f"To erase its content: minions-evals forget --record {record.id}",
         ],
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, session
-from minions_evals_mcp.domain.conversations import spoken
+from minions_evals_mcp.domain.conversations import PlayerCost, spoken
 from minions_evals_mcp.operations.operator.show_conversations import Answer, ConversationHeld, run
 from minions_evals_mcp.report.chat import chat_lines
 from minions_evals_mcp.report.plain import printable
@@ -65,10 +65,26 @@ def _held(held: ConversationHeld) -> Iterator[str]:
     yield f"{held.test_case_id}{trial}{attempt} ({place}): {held.player}, {len(held.turns)} turns, ended: {ENDED[held.ended]}"
     yield from chat_lines(spoken(held.turns), WIDE)
     for fault in held.faults:
-        yield f"  spoiled by the user, {fault.kind}: {printable(fault.sentence, 400)}"
+        by = f" (found by {printable(held.checked_by, 80)})" if held.checked_by else ""
+        yield f"  spoiled by the user, {fault.kind}: {printable(fault.sentence, 400)}{by}"
+    yield from _check(held)
+    if held.user_cost is not None:
+        yield f"  {_cost(held.user_cost, checked=bool(held.checked_by))}"
     if held.label is not None:
         yield (
             f"  overruled: {printable(held.label.sentence, 400)}"
             if held.overruled
             else f"  confirmed: {printable(held.label.sentence, 400)}"
         )
+
+
+def _check(held: ConversationHeld) -> Iterator[str]:
+    if held.waits_for:
+        yield f"  not checked yet by {printable(held.waits_for, 80)}"
+    elif held.checked_by and not held.faults:
+        yield f"  {printable(held.checked_by, 80)} found nothing wrong with the user"
+
+
+def _cost(cost: PlayerCost, *, checked: bool) -> str:
+    price = "unknown price" if cost.cost_usd is None else f"${cost.cost_usd:.4f}"
+    return f"the user's model{'s' if checked else ''}: {cost.calls} calls, {price}"

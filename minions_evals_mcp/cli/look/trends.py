@@ -139,7 +139,7 @@ def _row(point: TrendPoint) -> str:
     ]
     marks += [printable(judged_instead(point.judged_by), 200)] if point.judged_by else []
     when = point.at[:16].replace("T", " ")
-    direction = "" if point.is_regression and point.direction == "stable" else point.direction
+    direction = "" if point.is_regression and point.direction == "stable" else point.direction or ""
     line = (
         f"  {when}  {point.score:.3f}  {direction:<9}  {_made_with(point)}{short_id(point.run_id)}  {', '.join(marks)}"
     )

@@ -69,7 +69,7 @@ def _lines(shown: JudgesAgreement) -> Iterator[str]:
 
 
 def _user_check(check: UserCheckAgreement) -> Iterator[str]:
-    yield check.sentence
+    yield printable(check.sentence, 400)
     yield _licence(check.licence)
     if check.disputed:
         yield f"  people and the check differ on {first_named(check.disputed, NAMED)}"

@@ -6,6 +6,7 @@ from minions_evals_mcp.cli.run.gates import BROKEN, GATE
 from minions_evals_mcp.cli.run.run_options import RUN_DEFAULTS, RunOptions
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply
+from minions_evals_mcp.domain.values import one_line
 from minions_evals_mcp.operations import batch_run_tests as operation
 from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.report.plain import printable
@@ -67,4 +68,4 @@ def _execution_line(execution: operation.Execution) -> str:
 
 
 def _not_run_line(refused: operation.Refused) -> str:
-    return f"  not run  {refused.test_case_id}: {printable(refused.reason, 400)}"
+    return f"  not run  {refused.test_case_id}: {one_line(printable(refused.reason, 4_000))}"

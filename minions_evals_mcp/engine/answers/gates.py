@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Evidence
-from minions_evals_mcp.domain.values import first_named, with_short_ids
+from minions_evals_mcp.domain.values import first_named, one_line, with_short_ids
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.stats.limits import Limit, limit_gate
@@ -191,7 +191,9 @@ def unscored_words(summary: RunSummary) -> str:
 def _not_judged(summary: RunSummary, outcomes: Collection[str]) -> str:
     number = sum(summary.outcomes.get(outcome, 0) for outcome in outcomes)
     lines = [line for line in summary.unscored if line.outcome in outcomes][:NAMED_SKIPPED]
-    named = "; ".join(dict.fromkeys(f"{line.test_case_id}: {line.reason}" for line in lines))  # once for all its trials
+    named = "; ".join(
+        dict.fromkeys(f"{line.title or line.test_case_id}: {one_line(line.reason)}" for line in lines)
+    )  # once for all its trials
     more = f"; and {number - len(lines)} more" if number > len(lines) else ""
     return f"{number} of {summary.units} outputs {'was' if number == 1 else 'were'} not judged ({named}{more})"
 

@@ -395,16 +395,19 @@ def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
         return None
     from minions_evals_mcp.engine.conclude.detect_trend import trend_id  # noqa: PLC0415  of a benchmark-run alone
     from minions_evals_mcp.stats.regression import LOOKED_BACK, slow_fall  # noqa: PLC0415  as above
+    from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW  # noqa: PLC0415  as above
 
     trend = records.get(db, trend_id(run.fields.benchmark_id), EvalTrend)
     if trend is None:
         return None
     fields = trend.fields
     fell = slow_fall(pass_rates(db, run.id, limit=LOOKED_BACK))
+    points = len(json.loads(fields.data_points))
     return {
-        "direction": fields.direction, "provisional": fields.provisional, "volatile": fields.volatile, "slope": fields.slope,
+        **({"direction": fields.direction} if points >= SMALLEST_WINDOW else {}),
+        "provisional": fields.provisional, "volatile": fields.volatile, "slope": fields.slope,
         "pValue": fields.p_value, "consecutiveDegrading": fields.consecutive_degrading, "evidence": fields.evidence,
-        "points": len(json.loads(fields.data_points)),
+        "points": points,
         **({} if run.fields.is_regression or not fell else {"slowFall": fell}),
     }  # fmt: skip
 

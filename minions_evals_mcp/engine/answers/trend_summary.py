@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 from pydantic import Field
@@ -24,6 +25,9 @@ from minions_evals_mcp.store.queries import trend_points
 from minions_evals_mcp.store.queries.report_units import newest_run
 from minions_evals_mcp.store.queries.trend_points import SeriesRun
 
+Read = Annotated[Direction | None, Field(exclude_if=lambda direction: direction is None)]
+"""The direction of a series; absent where it has fewer runs than a direction needs."""
+
 
 class TrendPoint(Value):
     """One benchmark-run in the history; `direction` is the reading when it was the newest of its series."""
@@ -31,7 +35,7 @@ class TrendPoint(Value):
     run_id: str
     at: str
     score: float
-    direction: Direction
+    direction: Read
     is_regression: bool
     new_series: bool
     change_point: bool
@@ -50,7 +54,7 @@ class TrendSummary(Value):
 
     benchmark_id: str
     dimension: str
-    direction: Direction
+    direction: Read
     reason: str
     slope: float | None
     slope_interval: tuple[float, float] | None
@@ -71,10 +75,9 @@ class TrendSummary(Value):
     def heading(self) -> str:
         """The direction in words, where there are runs enough for one; the newest run's fall by the documents' rule beside it."""
         firm = " (provisional: fewer than five runs)" if self.provisional else ""
-        enough = self.series_length >= SMALLEST_WINDOW
         words = (
             f"{self.direction}{firm}"
-            if enough
+            if self.direction is not None
             else f"no trend yet (needs {SMALLEST_WINDOW} runs, has {self.series_length})"
         )
         fell = bool(self.points) and self.points[-1].is_regression
@@ -122,7 +125,7 @@ def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int)
     return TrendSummary(
         benchmark_id=benchmark_id,
         dimension=benchmark.fields.dimension,
-        direction=last.direction,
+        direction=last.direction if counted.runs >= SMALLEST_WINDOW else None,
         reason=last.reason,
         slope=last.slope,
         slope_interval=slope_interval(window) if len(window) > 1 else None,
@@ -151,6 +154,7 @@ def _points(
     for key in {run.series for run in shown if run.direction is None}:
         series = trend_points.history(db, benchmark_id, series=key)
         directions.update(zip((run.run_id for run in series), directions_of(series, rule), strict=True))
+    early = _too_early(db, benchmark_id, shown)
     points: list[TrendPoint] = []
     before: str | None = None
     for run in shown:
@@ -159,7 +163,7 @@ def _points(
                 run_id=run.run_id,
                 at=iso(run.at),
                 score=run.score,
-                direction=directions[run.run_id],
+                direction=None if run.run_id in early else directions[run.run_id],
                 is_regression=run.is_regression,
                 new_series=before is not None and before != run.series,
                 change_point=run.run_id in levels.moved,
@@ -171,3 +175,12 @@ def _points(
         )
         before = run.series
     return points
+
+
+def _too_early(db: Db, benchmark_id: str, shown: list[SeriesRun]) -> set[str]:
+    """The runs that were the newest of their series when it had fewer than a direction needs."""
+    found: set[str] = set()
+    for key, runs_shown in Counter(run.series for run in shown).items():
+        before = trend_points.counts(db, benchmark_id, key).runs - runs_shown
+        found.update([run.run_id for run in shown if run.series == key][: max(0, SMALLEST_WINDOW - 1 - before)])
+    return found

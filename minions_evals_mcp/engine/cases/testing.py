@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.domain.results import TestRun
-from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.domain.values import Value, one_line
 from minions_evals_mcp.engine.cases.baselines import output_record, save_case
 from minions_evals_mcp.engine.cases.test_history import (
     TestCaseExecution,
@@ -293,7 +293,7 @@ def _executed(db: Db, key: UnitKey) -> TestCaseExecution:
     if row is None or row.observed is None:
         why = job.reason if row is None else f"{row.outcome}: {row.reason}"
         kind = BadInputError if row is not None and row.outcome == "skipped" else InstrumentError
-        raise kind(f"{case.id} has no output: {why}.")
+        raise kind(f"{case.id} has no output: {one_line(why)}.")
     return _waiting(key, case, row.observed, at=job.created_at)
 
 

@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
+from minions_evals_mcp.domain.values import one_line
 from minions_evals_mcp.engine.asking_again import resume_step, resumed_as
 from minions_evals_mcp.engine.compare.sequential import run_until_settled
 from minions_evals_mcp.engine.conclude.attempts import attempt_of
@@ -178,7 +179,7 @@ async def _ended(engine: Engine, job: Job) -> Job:
     await engine.store.write(lambda db: conclude_comparison(db, job.id, tie_threshold=tie, at=at))
     now = await get_job(engine, job.id)
     if now.state == "failed":
-        raise InstrumentError(f"the comparison {job.id} failed: {now.reason}")
+        raise InstrumentError(f"the comparison {job.id} failed: {one_line(now.reason)}")
     await _mark(engine, job, "awaiting-judgments", "outputs wait to be judged")
     return await get_job(engine, job.id)
 

@@ -152,6 +152,8 @@ def _notes(
         notes.append("nobody was asked: all checks are rules. A rubric with judgeType human or llm asks a person")
     if about.skipped:
         notes.append(f"skipped: {first_named(about.skipped, NAMED_SKIPPED)}")
+    if about.unrun:
+        notes.append(f"{about.unrun} could not be run")
     if about.unscored:
         notes.append(f"{about.unscored} could not be scored")
     return "; ".join((*notes, *_beside_notes(db, about, benchmark_id, beside)))

@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.values import MAX_ID, iso
 from minions_evals_mcp.engine.conclude.levels import record_levels
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.skills import DetectTrendParameters
-from minions_evals_mcp.stats.series.trend import read_trend, streak_start
+from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW, read_trend, streak_start
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.benchmarks import BenchmarkHead
 from minions_evals_mcp.store.connection import Db
@@ -59,7 +59,7 @@ def record_trend(
     )
     ident = trend_id(benchmark.id)
     trend_before = records.minion(db, ident)
-    title = f"{benchmark.title}: {last.direction}"
+    title = f"{benchmark.title}: {last.direction if last.n >= SMALLEST_WINDOW else 'no trend yet'}"
     records.save(db, Record(ident, fields, title, trend_before.created_at if trend_before else at, at))
     detail: Json = {"direction": last.direction, "reason": last.reason}
     append(db, Event("trend-computed", "eval-trend", ident, detail), at=at)

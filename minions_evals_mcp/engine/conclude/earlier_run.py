@@ -38,6 +38,7 @@ class Concluding:
     judged_alike: str
     series: str
     skipped: tuple[str, ...]
+    unrun: int
     unscored: int
     at: datetime
     answered_by: str | None = None

@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.people.user_turns import AS_A_PERSON
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.judges.user_review import REVIEW_FORM
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.scoring.conversations.user_checks import CHECK_VERSION
 from minions_evals_mcp.store import runs, talks
@@ -122,7 +123,7 @@ def _keep(db: Db, *, engine: Engine, ident: str, request: LabelRequest, by: str)
     at = engine.clock()
     for talk, sound in said:
         label = UserLabel(sound=sound, reason=request.reason, labelled_by=by)
-        check = f"{CHECK_VERSION}+{talk.checked_by}" if talk.checked_by else CHECK_VERSION
+        check = f"{CHECK_VERSION}+{talk.checker}/{REVIEW_FORM}" if talk.checker else CHECK_VERSION
         talks.add_label(db, LabelledTalk(talk.key, talk.attempt, talk.case_id, label, talk.checked, check), at=at)
         detail = {
             "testCaseId": talk.case_id,

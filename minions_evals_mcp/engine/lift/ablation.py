@@ -89,7 +89,9 @@ class Ablating:
             return []
         held = {component for group in self.tried for component in group}
         left = [str(component) for component in components if component not in held]
-        missing = f"not tried apart: {first_named(left, NAMED)}" if left else "not every component was tried apart"
+        missing = (
+            f"not tried separately: {first_named(left, NAMED)}" if left else "not every component was tried separately"
+        )
         return [f"{missing}. {self.stopped}"]
 
     async def _halve(self, components: Group, planned: int) -> None:

@@ -33,7 +33,7 @@ class CaughtShare(Value):
 
 
 class UserCheckAgreement(Value):
-    """People's words on users of conversations against the user check, and its licence by them.
+    """People's words on users of conversations against the user check that was labelled last, and its licence by them.
 
     `caught`: of the conversations that people call spoiled, those that the check called so; None where they call none so.
     `falseAlarms`: of the sound ones, those that the check called spoiled. `disputed` names the ones on which they differ.
@@ -50,7 +50,7 @@ class UserCheckAgreement(Value):
         """The figures in words."""
         caught = f"; it found {self.caught.words} of the spoiled ones" if self.caught else ""
         alarms = f"; it flagged {self.false_alarms.words} of the sound ones" if self.false_alarms else ""
-        return f"the user check, against people on {self.conversations} conversations{caught}{alarms}"
+        return f"the {self.licence.judged_by}, against people on {self.conversations} conversations{caught}{alarms}"
 
 
 def user_check_agreement(db: Db, benchmark_id: str, *, at: datetime) -> UserCheckAgreement | None:
@@ -59,8 +59,8 @@ def user_check_agreement(db: Db, benchmark_id: str, *, at: datetime) -> UserChec
     if not labelled:
         return None
     newest = {(talk.key, talk.attempt): talk for talk in labelled}
-    said = [*newest.values()]
-    check = newest_check(said)
+    check = newest_check([*newest.values()])
+    said = [talk for talk in newest.values() if talk.checked_by == check]
     judged = [_by_person(talk) for talk in labelled] + [_by_check(talk) for talk in said]
     licence = licences_by(db, CRITERION, judged, at=at)[_key(check).digest]
     spoiled, sound = ([talk for talk in said if talk.label.sound is sound] for sound in (False, True))

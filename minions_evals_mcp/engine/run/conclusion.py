@@ -7,7 +7,8 @@ from functools import partial
 
 from minions_evals_mcp.domain.records import MADE_BY_PYTHON
 from minions_evals_mcp.domain.request_fields import OF_A_CONFIG, OF_A_FUNCTION
-from minions_evals_mcp.domain.results import UNSCORED
+from minions_evals_mcp.domain.results import UNSCORED, Outcome
+from minions_evals_mcp.domain.values import one_line
 from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import set_state, waiting_reason
@@ -15,7 +16,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError
-from minions_evals_mcp.next_steps import SAVE_OUTPUTS, WORKS, argument
+from minions_evals_mcp.next_steps import SAVE_OUTPUTS, WORKS, Next, argument
 from minions_evals_mcp.store import jobs, records, runs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
@@ -46,23 +47,41 @@ async def _nothing_scored(engine: Engine, job: Job) -> None:
     await set_state(engine, job, "failed", reason=why)
     if first and first[0].outcome == "skipped":
         raise BadInputError(
-            f"no case of {job.subject_id} could be run; {first[0].case_id}: {first[0].reason.rstrip('.')}.",
+            f"{_no_case(job, first[0])}: {one_line(first[0].reason).rstrip('.')}.",
             # A reason that is a sentence says itself what to do.
             remedy="" if first[0].reason.endswith(".") else await _how_outputs_come(engine, job.subject_id),
         )
-    again = f"{WORKS}. {resume_step(job)}."
     raise InstrumentError(
-        f"no output of {job.subject_id} could be judged; the first: {why}.",
-        remedy="" if first and first[0].outcome == "not-judgeable" else again,
+        f"no output of {job.subject_id} could be judged; the first: {one_line(why)}.",
+        remedy=_step_after(job, first[0].outcome if first else None),
     )
+
+
+def _step_after(job: Job, outcome: Outcome | None) -> str:
+    """What helps where nothing could be judged, by how the first unit ended."""
+    match outcome:
+        case "not-judgeable":
+            return ""
+        case "user-error":  # the run has had them as often as it may, and is not resumed
+            spoiled = Next("show-conversations", {"run_id": job.id, "spoiled": True}, "shows what the users did wrong")
+            return (
+                f"{spoiled}. Correct the conversation or name another model under conversation.model, and run it again."
+            )
+        case _:
+            return f"{WORKS}. {resume_step(job)}."
+
+
+def _no_case(job: Job, first: UnitRow) -> str:
+    """That nothing was run; a case that was run by itself is named once."""
+    if first.case_id == job.subject_id:
+        return f"{job.subject_id} could not be run"
+    return f"no case of {job.subject_id} could be run; {first.case_id}"
 
 
 async def _how_outputs_come(engine: Engine, subject_id: str) -> str:
     made_by = await engine.store.read_whole(lambda db: newest_target(db, subject_id))
     if made_by is not None and not made_by.startswith((OF_A_CONFIG, OF_A_FUNCTION)):
-        return (
-            f"Its newest run had them made: name that target, too, with {argument('target', made_by)}. {SAVE_OUTPUTS}."
-        )
+        return f"Its newest run used a target. Name it again: {argument('target', made_by)}. {SAVE_OUTPUTS}."
     record = await engine.store.read_whole(lambda db: records.minion(db, subject_id))
     if record is not None and record.created_by == MADE_BY_PYTHON:
         return (
@@ -101,7 +120,6 @@ def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> No
         jobs.set_state(db, job.id, "failed", reason=why, at=at)
         return
     counts = jobs.unit_counts(db, job.id)
-    unrun = [f"{row.case_id} ({row.reason})" for row in jobs.units_with(db, job.id, ("skipped",), limit=1000)]
     seen = planning.digests_of(job)
     skipped = job.spec["skipped"]
     assert isinstance(skipped, list)
@@ -112,7 +130,8 @@ def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> No
         digests=seen,
         judged_alike=planning.judged_alike(seen),
         series=planning.series(seen),
-        skipped=(*(str(name) for name in skipped), *unrun),
+        skipped=tuple(str(name) for name in skipped),
+        unrun=counts.get("skipped", 0),
         unscored=sum(counts.get(outcome, 0) for outcome in UNSCORED),
         at=at,
         stood_in=job.spec.get("stoodIn") is True,

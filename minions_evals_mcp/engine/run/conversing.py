@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -41,7 +42,7 @@ from minions_evals_mcp.targets.live import Converses, ModelTarget
 from minions_evals_mcp.targets.talks.modelled import ModelUser
 from minions_evals_mcp.targets.talks.outside import OutsideUser
 from minions_evals_mcp.targets.talks.scripted import ScriptedUser
-from minions_evals_mcp.targets.talks.talk import Player, Review, Reviewing, Talk, Waits
+from minions_evals_mcp.targets.talks.talk import Broken, Player, Review, Reviewing, Talk, Waits
 from minions_evals_mcp.world.units import UnitInWorld
 
 Players = Callable[[Conversation, NextMessage | None, int | None], Player]
@@ -87,15 +88,15 @@ def reviewing(engine: Engine, budget: Budget, setup: Conversation) -> Reviewing 
     return partial(_review, LlmJudge(client, ref.model, engine.new_mark, engine.config.call_timeout_s), setup)
 
 
-async def _review(judge: LlmJudge, setup: Conversation, turns: Sequence[Turn], ended: Ending) -> Review | TargetErrored:
+async def _review(judge: LlmJudge, setup: Conversation, turns: Sequence[Turn], ended: Ending) -> Review | JudgeErrored:
     read = await review_user(judge, setup, turns, ended)
     if isinstance(read, JudgeErrored):
-        return TargetErrored(f"the check of the simulated user: {read.reason}", read.fatal, read.unanswered)
+        return replace(read, reason=f"the check of the simulated user: {read.reason}")
     faults, cost = read
     spent = PlayerCost(
-        calls=1, input_tokens=cost.input_tokens, output_tokens=cost.output_tokens, cost_usd=cost.cost_usd
+        calls=cost.calls, input_tokens=cost.input_tokens, output_tokens=cost.output_tokens, cost_usd=cost.cost_usd
     )
-    return Review(faults, judge.name, spent)
+    return Review(faults, spent)
 
 
 def vet_player(engine: Engine, case: Record[TestCase], *, max_cost_usd: float | None) -> None:
@@ -152,7 +153,7 @@ async def begun(kept: KeptVerdicts, key: UnitKey, stopped: StoppedTalk | None = 
         return ConversationState() if stopped is None else vouched_for(stopped.attempt, stopped.said)
     if row.spoiled:
         return ConversationState(row.attempt + 1)
-    if not row.said.restartable:
+    if not row.said.restartable and not row.ended:
         return ConversationState(row.attempt)
     paid = row.said.next_message if row.player == "model" else None
     return ConversationState(row.attempt, row.said, row.ended, said_next=None if paid is None else paid.text)
@@ -179,7 +180,7 @@ class Conversing:
 
     async def held(
         self, target: Converses, start: ConversationState, world: UnitInWorld | None = None
-    ) -> Observed | TargetErrored | AwaitingUser:
+    ) -> Observed | Broken | AwaitingUser:
         """The conversation as one output, or that it waits for its user; what was said in an earlier start is not said again."""
         if world is not None and start.said.journal:
             world.session.take_up(start.said.journal)
@@ -205,8 +206,9 @@ class Conversing:
             ended=start.ended or None,  # pyright: ignore[reportArgumentType]  as it was kept
             seen=said.last,
             paid=said.player_cost,
+            checker=setup.checked_by or "",
             review=self.review,
-            checked_by=said.checked_by,
+            read=said.read,
         )
         seen = await talk.held()
         if not isinstance(seen, Waits):
@@ -242,7 +244,8 @@ class Conversing:
             last=last,
             restartable=session is not None,
             player_cost=talk.cost(),
-            checked_by=talk.checked_by,
+            checker=talk.checker,
+            read=talk.read,
             user_seed=None if self.setup.repeats == 1 else self.setup.user_seed(self.key.trial),
             next_message=None if talk.said_next is None else NextMessage(turn=len(talk.turns) + 1, text=talk.said_next),
         )
@@ -255,7 +258,7 @@ class Conversing:
         facts = seen.conversation
         if facts is None or not facts.spoiled:
             return seen
-        if start.attempt <= self.setup.retries and self.setup.player != "script":
+        if start.attempt < self.setup.most_attempts:
             return ConversationState(start.attempt + 1)
         tries = "" if start.attempt == 1 else f" (the last of {start.attempt} conversations)"
         return UserErrored(seen, f"{facts.spoiled}{tries}")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal, NamedTuple
 
+from pydantic import Field
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.conversations import Conversation
 from minions_evals_mcp.domain.definitions import RubricCriterion
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.budget import uncapped
@@ -49,9 +51,10 @@ PROMPT_CHARACTERS = 2_000
 
 
 class Estimate(Value):
-    """Units (case × trial), the judge's and the target's calls, and a bound on their cost; null where a price is unknown.
+    """Units (case × trial), the calls of judge and target, and a bound on their cost; null where a price is unknown.
 
-    `missing` are units without an output that no target makes: they would be skipped.
+    `missing` are units without an output that no target makes: they would be skipped. `userCalls` are those of the models that
+    play and check the users of conversations.
     """
 
     units: int
@@ -63,6 +66,8 @@ class Estimate(Value):
     live_target: bool
     target_calls: int
     target_cost_usd: float | None
+    user_calls: Annotated[int, Field(exclude_if=lambda calls: not calls)] = 0
+    user_cost_usd: Annotated[float | None, Field(exclude_if=lambda usd: usd == 0)] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,16 @@ class _Calls:
         return _Calls(self.number + other.number, self.characters + other.characters)
 
 
+class UserModel(NamedTuple):
+    """A model that plays or checks the users of conversations, and so many tokens it answers with at the most."""
+
+    ref: ModelRef
+    max_tokens: int
+
+
+_OfUsers = Mapping[UserModel, _Calls]
+
+
 @dataclass(frozen=True, slots=True)
 class _Work:
     """The work of a case, or several."""
@@ -83,9 +98,14 @@ class _Work:
     missing: int = 0
     judge: _Calls = _Calls()
     target: _Calls = _Calls()
+    users: _OfUsers = field(default_factory=dict["UserModel", _Calls])
 
     def __add__(self, other: _Work) -> _Work:
-        return _Work(self.missing + other.missing, self.judge + other.judge, self.target + other.target)
+        users = {
+            model: self.users.get(model, _Calls()) + other.users.get(model, _Calls())
+            for model in {**self.users, **other.users}
+        }
+        return _Work(self.missing + other.missing, self.judge + other.judge, self.target + other.target, users)
 
 
 async def estimate(engine: Engine, request: RunRequest, *, kind: Literal["test-case", "benchmark"]) -> Estimate:
@@ -124,6 +144,8 @@ async def _estimate(engine: Engine, request: RunRequest, case_ids: Sequence[str]
         live_target=target is not None,
         target_calls=total.target.number,
         target_cost_usd=_cost(_model_of(target), total.target, TARGET_TOKENS),
+        user_calls=sum(calls.number for calls in total.users.values()),
+        user_cost_usd=_sum([_cost(model.ref, calls, model.max_tokens) for model, calls in total.users.items()]),
     )
 
 
@@ -162,18 +184,32 @@ class _Works:
         absent = trials - self._made(db, case)
         characters = len(to_json([case.case.fields.inputs, case.case.fields.expected_outputs]))
         calls = self._calls(case) * (trials if self.has_target else trials - absent)
-        talk = case.case.fields.conversation
-        if self.has_target and talk is not None and talk.checked_by is not None:
-            calls += absent
         judge = _Calls(calls, calls * (characters + OUTPUT_CHARACTERS + PROMPT_CHARACTERS))
         if not self.has_target:
             return _Work(absent, judge)
-        turns = 1 if talk is None else talk.most_turns
+        talk = case.case.fields.conversation
+        turns = 1 if talk is None else talk.most_turns * talk.most_attempts
         turns *= MAX_REPLIES if self.asks_model and case.world is not None else 1
         each = (
-            characters + self.version_characters + (turns - 1) * OUTPUT_CHARACTERS // 2
+            characters + self.version_characters + ((talk.most_turns if talk else turns) - 1) * OUTPUT_CHARACTERS // 2
         )  # the mean of a growing conversation
-        return _Work(0, judge, _Calls(absent * turns, absent * turns * each))
+        users: _OfUsers = {} if talk is None else self._users(talk, absent)
+        return _Work(0, judge, _Calls(absent * turns, absent * turns * each), users)
+
+    def _users(self, talk: Conversation, absent: int) -> _OfUsers:
+        """The calls of the models that play and check the user of a conversation, every attempt with its last turn."""
+        from minions_evals_mcp.engine.run.conversing import player_model  # noqa: PLC0415  few cases are conversations
+        from minions_evals_mcp.judges.user_review import MAX_TOKENS as REVIEW_TOKENS  # noqa: PLC0415  as above
+        from minions_evals_mcp.targets.talks.modelled import LONGEST_MESSAGE  # noqa: PLC0415  as above
+
+        attempts, whole = absent * talk.most_attempts, talk.most_turns * OUTPUT_CHARACTERS + PROMPT_CHARACTERS
+        users: dict[UserModel, _Calls] = {}
+        if talk.player == "model":
+            calls = attempts * talk.most_turns
+            users[UserModel(player_model(self.engine, talk), LONGEST_MESSAGE)] = _Calls(calls, calls * whole // 2)
+        if talk.checked_by is not None:
+            users[UserModel(parse_model(talk.checked_by), REVIEW_TOKENS)] = _Calls(attempts, attempts * whole)
+        return users
 
     def _made(self, db: Db, case: Measure) -> int:
         """So many outputs are there already."""
@@ -220,7 +256,10 @@ def _model_of(target: Target | None) -> ModelRef | None:
 
 def _judge_cost(members: Sequence[ModelRef | None], calls: _Calls) -> float | None:
     """A bound for all members of a panel; None where a price is unknown."""
-    costs = [_cost(model, calls, MAX_TOKENS) for model in members]
+    return _sum([_cost(model, calls, MAX_TOKENS) for model in members])
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
     return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 

@@ -68,7 +68,7 @@ TOGETHER = 50
 NOBODY_GOES_ON = (
     "the user check stopped the conversation before the agent answered, and the run has no target to continue with"
 )
-Seen = Observed | Skipped | TargetErrored | UserErrored | AwaitingUser
+Seen = Observed | Skipped | TargetErrored | JudgeErrored | UserErrored | AwaitingUser
 """An output, or why there is none yet."""
 
 
@@ -332,13 +332,14 @@ async def _conversed(bench: Bench, target: Target, unit: Unit, version: Record[P
         start = ended
 
 
-Producing = Callable[..., Awaitable[Observed | TargetErrored | AwaitingUser]]
+Unseen = TargetErrored | JudgeErrored | AwaitingUser
+Producing = Callable[..., Awaitable[Observed | Unseen]]
 """Has a target make its output; `world` is what it acts on, if anything."""
 
 
 async def _in_its_world(
     bench: Bench, target: Target, unit: Unit, produced: Producing, attempt: int = 1
-) -> Observed | TargetErrored | AwaitingUser | Skipped:
+) -> Observed | Unseen | Skipped:
     """Returns what the target makes of the case, in a fresh copy of the world that it acts on, if any."""
     case, world, attacks = unit.measure.case.fields, unit.measure.world, bench.request.attacks
     if world is None:
@@ -356,10 +357,11 @@ async def _in_its_world(
     attack = attacks[(unit.key.trial - 1) % len(attacks)] if attacks else None
     with unit_in_world(world, config.world_folder, clock=bench.engine.clock, unit=draws, attack=attack) as acted_on:
         seen = await _seen_there(target, acted_on, produced)
-        if isinstance(seen, AwaitingUser):
+        if isinstance(seen, AwaitingUser | JudgeErrored):
             return seen
         if isinstance(seen, TargetErrored):
-            if seen.fatal or not acted_on.met_fault():
+            of_provider = isinstance(target, ModelTarget) and seen.unanswered
+            if seen.fatal or of_provider or not acted_on.met_fault():
                 return seen
             # It broke after a fault that was put there on purpose: that is the agent's failure.
             seen = Observed(output={}, agent_error=seen.reason, produced_by=bench.request.target)
@@ -368,9 +370,7 @@ async def _in_its_world(
         return seen.with_trusted(tool_calls=calls, world=evidence)
 
 
-async def _seen_there(
-    target: ActsInWorlds, acted_on: UnitInWorld, produced: Producing
-) -> Observed | TargetErrored | AwaitingUser:
+async def _seen_there(target: ActsInWorlds, acted_on: UnitInWorld, produced: Producing) -> Observed | Unseen:
     """What the target makes in that world; an error where a real server of the world did not start or ended."""
     try:
         async with target.in_world(acted_on) as pointed:

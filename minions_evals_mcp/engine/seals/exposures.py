@@ -9,7 +9,8 @@ from minions_evals_mcp.domain.seals import BudgetLeft, SealedVerdict
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.next_steps import Next
-from minions_evals_mcp.stats.attempts import BUDGET, attempt_level, fewest_pairs
+from minions_evals_mcp.stats.attempts import BUDGET, attempt_level
+from minions_evals_mcp.stats.paired import fewest_changed
 from minions_evals_mcp.store import seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -112,7 +113,7 @@ def budget_of(db: Db, seal: Seal) -> BudgetLeft:
     following = 1 + max(number, highest)
     spent = sum(attempt_level(number) for number in range(1, following))
     level = attempt_level(following)
-    can_decide = len(cases) >= fewest_pairs(level)
+    can_decide = len(cases) >= fewest_changed(1 - level)
     return BudgetLeft(attempt=following, level=level, left=BUDGET - spent, can_decide=can_decide)
 
 
@@ -121,7 +122,7 @@ def vet_can_decide(db: Db, seal: Seal) -> BudgetLeft:
     budget = budget_of(db, seal)
     if budget.can_decide:
         return budget
-    cases, fewest = len(seals.sealed_cases(db, seal)), fewest_pairs(budget.level)
+    cases, fewest = len(seals.sealed_cases(db, seal)), fewest_changed(1 - budget.level)
     if budget.attempt == 1:
         raise SealedError(
             f"{seal.benchmark_id} has {cases} sealed cases; at least {fewest} are needed for attempt 1 to decide anything.",

@@ -23,7 +23,8 @@ from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measure
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
 from minions_evals_mcp.next_steps import Next, argument
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.stats.attempts import attempt_level, fewest_pairs
+from minions_evals_mcp.stats.attempts import attempt_level
+from minions_evals_mcp.stats.paired import fewest_changed
 from minions_evals_mcp.store import records, sealed_content, seals, speakers
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -123,7 +124,7 @@ def _in_words(sealed_id: str, opened: str | None, cases: int, left: int, seen: i
     sentence = f"{cases} {'case' if cases == 1 else 'cases'} sealed in {sealed_id}"
     if opened is not None:
         sentence += f"; {left} stay open in {opened}"
-    if cases < (fewest := fewest_pairs(attempt_level(1))):
+    if cases < (fewest := fewest_changed(1 - attempt_level(1))):
         sentence += f"; too few to decide any comparison (at least {fewest} are needed)"
     if seen:
         sentence += f"; {seen} of their test-runs were visible until now"

@@ -1,4 +1,4 @@
-"""`audit --fix`: what an audit suggests as a diff of the suite file, for a person to read and apply."""
+"""`audit --fix`: what an audit suggests, for a person to read and apply: a diff of the suite file, or a suite of stored cases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import yaml
 
 from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.audits import CaseAudit
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.definitions import Fields, Json
+from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.parsing import ROOTS
 from minions_evals_mcp.interop.suite import LINES
@@ -24,11 +25,7 @@ def diff_of(path: Path, audits: Iterable[CaseAudit]) -> str:
 
     Raises `BadInputError` for a form that cannot be edited so that nothing else changes.
     """
-    suggested = {
-        audit.test_case_id: [dict(check) for check in audit.suggestion.assertions]
-        for audit in audits
-        if audit.suggestion is not None
-    }
+    suggested = _suggested(audits)
     text = bounded_files.read_text(path)
     if path.suffix.lower() in LINES:
         changed = "\n".join(_line(line, suggested) for line in text.split("\n"))
@@ -42,6 +39,22 @@ def diff_of(path: Path, audits: Iterable[CaseAudit]) -> str:
         f"b/{shown}",
     )
     return "".join(lines)
+
+
+def suite_of(records: Iterable[Record[Fields]], audits: Iterable[CaseAudit]) -> str:
+    """A suite file of those records, with the checks that were suggested for each; empty where none were."""
+    suggested = _suggested(audits)
+    rows = [_with(record.wire(), checks) for record in records if (checks := suggested.get(record.id)) is not None]
+    return yaml.safe_dump({ROOTS[0]: rows}, allow_unicode=True, sort_keys=False, width=120) if rows else ""
+
+
+def _suggested(audits: Iterable[CaseAudit]) -> dict[str, list[Json]]:
+    """The checks that were suggested for each case, by its id."""
+    return {
+        audit.test_case_id: [dict(check) for check in audit.suggestion.assertions]
+        for audit in audits
+        if audit.suggestion is not None
+    }
 
 
 def _line(line: str, suggested: dict[str, list[Json]]) -> str:

@@ -36,7 +36,7 @@ SKILLS_AT = ".claude/skills"
 PLUGIN_AT = PurePosixPath("plugin")
 """Where in a workspace a plugin is laid."""
 MOST_COMPONENTS, NAMED = 200, 5
-"""So many components of a plugin are told apart, and so many paths are named."""
+"""The most components of a plugin that are tried separately, and the most paths that are named."""
 YAML = (".yaml", ".yml")
 PLACE = "Give a relative path in the workspace, such as AGENTS.md."
 
@@ -208,7 +208,9 @@ def _of_plugin(request: LiftRequest, folder: Path, plugin: str, at: datetime) ->
 
 def _elsewhere(files: PluginFiles, request: LiftRequest) -> list[str]:
     paths = files.elsewhere(PLUGIN_AT) if request.components is not None else []
-    return [f"not tried apart, for the manifest names them by path: {first_named(paths, NAMED)}"] if paths else []
+    return (
+        [f"not tried separately, because the manifest names them by path: {first_named(paths, NAMED)}"] if paths else []
+    )
 
 
 def _ablation(name: str, files: PluginFiles, beside: Sequence[Laid], most_outputs: int) -> Ablation:
@@ -221,7 +223,7 @@ def _ablation(name: str, files: PluginFiles, beside: Sequence[Laid], most_output
         )
     if len(components) > MOST_COMPONENTS:
         raise BadInputError(
-            f"the plugin has {len(components):,} components, and at most {MOST_COMPONENTS} are told apart.",
+            f"the plugin has {len(components):,} components, and at most {MOST_COMPONENTS} can be tried separately.",
             remedy=f"Leave {argument('components')} out, or try a part of the plugin.",
         )
     arms = {

@@ -19,6 +19,7 @@ from minions_evals_mcp.interop.logs.sample import Item, Recorded, SkippedSample
 from minions_evals_mcp.interop.logs.session_run import session_log, session_run
 from minions_evals_mcp.interop.telemetry.intake import Parts, Telemetry
 from minions_evals_mcp.sessions import claude, codex, gemini, opencode, telemetry
+from minions_evals_mcp.sessions.rollouts import rollout_of
 from minions_evals_mcp.sessions.session import Session
 from minions_evals_mcp.sessions.sub_agents import sub_agents_of
 
@@ -84,10 +85,24 @@ def _read(name: str, path: Path) -> Iterator[Item]:
     session.id = session.id or path.stem
     for one in sub_agents_of(path) if name == claude.NAME else ():
         _include(session, claude.read(_whole_rows(one.file, cut)), one.id, one.call_id, one.kind)
+    if name == codex.NAME:
+        _include_rollouts(session, path, cut, {session.id})
     for what in cut:
         session.skip(what)
     yield session_log(session, name)
     yield from _kept(session, name, path)
+
+
+def _include_rollouts(session: Session, path: Path, cut: list[str], family: set[str]) -> None:
+    """Takes in the sub-agents of a session of Codex, each with its own; `family` are those that are read."""
+    for ident in [call.started_session for call in session.calls.values()]:
+        file = rollout_of(ident, path) if ident not in family else None
+        if file is None:
+            continue
+        family.add(ident)
+        part = codex.read(_whole_rows(file, cut))
+        _include_rollouts(part, file, cut, family)
+        _include(session, part, ident)
 
 
 def _whole_rows(path: Path, cut: list[str]) -> Iterator[Json]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from minions_evals_mcp.domain.conversations import Player, Turn, UserFault, UserLabel
+from pydantic import Field
+
+from minions_evals_mcp.domain.conversations import Player, PlayerCost, Turn, UserFault, UserLabel
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import BadInputError
 
@@ -20,7 +22,8 @@ MOST = 1000
 class ConversationHeld(Value):
     """One attempt at a conversation. `ended` is empty while it goes on, `spoiled` unless its user spoiled it.
 
-    `position` (from 1) and `trial` name its unit; `label` is what a person says of the user.
+    `position` (from 1) and `trial` name its unit; `label` is what a person says of the user. `checkedBy` is the second model that
+    has read the user's messages, `waitsFor` the one that has still to; `userCost` is what playing and checking the user cost.
     """
 
     test_case_id: str
@@ -33,6 +36,9 @@ class ConversationHeld(Value):
     turns: tuple[Turn, ...]
     faults: tuple[UserFault, ...]
     label: UserLabel | None = None
+    checked_by: Annotated[str, Field(exclude_if=lambda model: not model)] = ""
+    waits_for: Annotated[str, Field(exclude_if=lambda model: not model)] = ""
+    user_cost: Annotated[PlayerCost | None, Field(exclude_if=lambda cost: cost is None)] = None
 
     @property
     def overruled(self) -> bool:
@@ -79,4 +85,7 @@ def _held(row: TalkRow, label: UserLabel | None) -> ConversationHeld:
         turns=row.said.turns,
         faults=row.said.faults,
         label=label,
+        checked_by=row.checked_by,
+        waits_for=row.said.checker if row.is_unread else "",
+        user_cost=row.said.player_cost if row.said.player_cost.calls else None,
     )

@@ -12,7 +12,10 @@ def dry_line(*sides: Estimate) -> str:
     parts = [f"dry run: {units - missing} outputs would be judged, at most {judge} model calls to judge"]
     if target:
         parts.append(f"at most {target} calls to generate outputs")
-    if judge or target:
+    users = sum(side.user_calls for side in sides)
+    if users:
+        parts.append(f"at most {users} calls to play and check simulated users")
+    if judge or target or users:
         parts.append(_cost(sides))
     if missing:
         parts.append(f"{missing} outputs are missing: save_records agent-runs, or name a target")
@@ -20,6 +23,6 @@ def dry_line(*sides: Estimate) -> str:
 
 
 def _cost(sides: tuple[Estimate, ...]) -> str:
-    costs = [cost for side in sides for cost in (side.judge_cost_usd, side.target_cost_usd)]
+    costs = [cost for side in sides for cost in (side.judge_cost_usd, side.target_cost_usd, side.user_cost_usd)]
     known = [cost for cost in costs if cost is not None]
     return f"at most {sum(known):.4f} USD" + ("" if len(known) == len(costs) else " plus calls of unknown price")

@@ -102,7 +102,7 @@ class TrendAnswer(ToolAnswer):
 
     benchmark_id: str = ""
     dimension: str = ""
-    direction: str = ""
+    direction: str | None = None
     reason: str = ""
     consecutive_degrading: int = 0
     slope: float | None = None

@@ -1,1 +1,1 @@
-"""Statistics of trials or cases that are nested in something drawn at random, too."""
+"""Statistics of trials that are nested in cases or simulated users."""

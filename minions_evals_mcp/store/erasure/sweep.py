@@ -165,6 +165,7 @@ class Erasure:
         if job is not None:
             about += _column(db, "SELECT test_run_id FROM unit WHERE job_id = ? AND test_run_id IS NOT NULL", job[0])
             self._erase_units(db, "job_id = ?", (job[0],))
+            self._erase_ends(db, "id = ?", job[0])
         if run is not None:
             about.append(run[0])
         about = [*dict.fromkeys(about)]
@@ -210,10 +211,8 @@ class Erasure:
         self._update(db, "probe_verdict", "said", self.tombstone.document, "judged_at < ?", (until,))
         self._update(db, "test_branch_execution", "rest", self.tombstone.execution, "created_at < ?", (until,))
         self._update(db, "failure_cause", "title", self.tombstone.words, "last_at < ?", (until,))
-        self._update(db, "job", "reason", self.tombstone.words, "updated_at < ? AND reason <> ''", (until,))
         self._update(db, "audit", "rest", self.tombstone.document, "audited_at < ?", (until,))
-        of_runs = "benchmark_run_id IN (SELECT id FROM benchmark_run WHERE ran_at < ?)"
-        self._update(db, "eval_metric", "rest", self.tombstone.document, of_runs, (until,))
+        self._erase_ends(db, "updated_at < ?", until)
         judged = "(SELECT rest ->> '$.digests.testCase' FROM test_run WHERE ran_at {} ?)"
         old = f"case_digest IN {judged.format('<')} AND case_digest NOT IN {judged.format('>=')}"
         self._update(db, "expected", "outputs", self.tombstone.expected, old, (until, until))
@@ -291,6 +290,10 @@ class Erasure:
         of_notes = said.replace("verdict.", "output_note.")
         self._update(db, "output_note", "reason", self.tombstone.words, of_notes, wanted)
         db.execute(f"UPDATE unit SET packet = NULL WHERE packet IS NOT NULL AND {chosen}", wanted)
+
+    def _erase_ends(self, db: Db, chosen: str, wanted: object) -> None:
+        """Erases why runs ended as they did: an error may repeat what it refused."""
+        self._update(db, "job", "reason", self.tombstone.words, f"{chosen} AND reason <> ''", (wanted,))
 
     def _erase_reasons(self, db: Db, table: str, chosen: str, wanted: tuple[Any, ...]) -> None:
         """Erases why messages or deliveries failed and were dismissed: an error may repeat what it refused."""

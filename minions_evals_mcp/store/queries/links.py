@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.relations import RELATIONS, Relation, RelationType
 from minions_evals_mcp.store.connection import AT_MOST, Db
-from minions_evals_mcp.store.records import follows
+from minions_evals_mcp.store.records import find, follows, minions
 from minions_evals_mcp.store.rows import TABLES
 
 _COLUMN = {
@@ -41,6 +42,19 @@ def links(db: Db, ident: str, kind: str, *, limit: int = 100) -> list[Relation]:
         else:
             relations.extend(Relation(other, ident, question.relation) for other in others)
     return [*relations, *follows(db, ident)] if kind == PromptVersion.slug else relations
+
+
+def linked_titles(db: Db, ident: str, relations: Iterable[Relation]) -> dict[str, str]:
+    """The titles of the records at the other ends; of those that have none of their own, none."""
+    others = {end for relation in relations for end in (relation.source_id, relation.target_id)} - {ident}
+    there = [record for other in sorted(others) if (record := find(db, other)) is not None]
+    return {one.id: one.title for one in there if one.title not in (one.id, f"{one.type} {one.id}")}
+
+
+def listed_in(db: Db, ident: str, kind: str) -> list[str]:
+    """The benchmarks that list the record, without hidden ones."""
+    listing = [one.source_id for one in links(db, ident, kind) if one.type == "groups" and one.target_id == ident]
+    return [other for other, record in minions(db, listing).items() if record.deleted_at is None]
 
 
 @cache

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from minions_evals_mcp.domain.conversations import Conversation, PlayerCost, Turn, message
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.outcomes import TargetErrored
+from minions_evals_mcp.domain.outcomes import JudgeErrored
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, FailedReply, Reply
 from minions_evals_mcp.scoring.conversations.persona import instructions_of
@@ -63,7 +63,7 @@ class ModelUser:
     """Sent with each request to a provider that takes one."""
     cost: PlayerCost = field(default_factory=PlayerCost)
 
-    async def next_move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | TargetErrored:
+    async def next_move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | JudgeErrored:
         """The opening where it is fixed, else what the model says; it leaves by the stop token."""
         if not turns and self.setup.opening is not None:
             return Says(self.setup.opening)
@@ -75,9 +75,9 @@ class ModelUser:
         self._count(reply)
         name = f"the simulated user, {self.client.provider}:{self.model}"
         if isinstance(reply, FailedReply):
-            return TargetErrored(f"{name}: {why_failed(reply)}", reply.fatal, reply.kind != "permanent")
+            return JudgeErrored(f"{name}: {why_failed(reply)}", reply.fatal, reply.kind != "permanent")
         if not isinstance(reply, Completion) or not reply.text.strip():
-            return TargetErrored(f"{name}: its reply is cut off, refused or empty", unanswered=True)
+            return JudgeErrored(f"{name}: its reply is cut off, refused or empty", unanswered=True)
         return checked_move_of(reply.text, turns[-1].agent if turns else "")
 
     def _params(self) -> Json:

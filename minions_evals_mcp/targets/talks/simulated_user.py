@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.conversations import Ending, PlayerCost, Spoken, Turn, UserFault
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.outcomes import AnswerFacts, Observed, TargetErrored
+from minions_evals_mcp.domain.outcomes import AnswerFacts, JudgeErrored, Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.domain.values import known_sum
 from minions_evals_mcp.errors import BadInputError
@@ -59,7 +59,7 @@ class SimulatedUser:
         ended = failed or await talk.ended_by()
         if calls.late is not None:
             return calls.late
-        assert not isinstance(ended, Waits), "a model answers at once"
+        assert not isinstance(ended, Waits | JudgeErrored), "a config's user is a target, which answers at once"
         return ended if isinstance(ended, TargetErrored) else calls.whole(talk.messages)
 
     def _begun(self, variables: Json) -> Iterator[Json]:

@@ -24,7 +24,7 @@ from minions_evals_mcp.domain.conversations import (
 from minions_evals_mcp.domain.conversations import Player as PlayerName
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
+from minions_evals_mcp.domain.outcomes import JudgeErrored, Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.querying.queries import QueryError, holds
 from minions_evals_mcp.domain.values import known_sum
@@ -52,6 +52,10 @@ class Waits:
     """The player is asked what the user says next, and has not answered yet."""
 
 
+Broken = TargetErrored | JudgeErrored
+"""Why a conversation does not go on: the agent failed, or else whoever plays or checks its user."""
+
+
 class Player(Protocol):
     """Whoever plays the user."""
 
@@ -60,7 +64,7 @@ class Player(Protocol):
         """What it has cost since it began."""
         ...
 
-    async def next_move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | Waits | TargetErrored:
+    async def next_move(self, turns: Sequence[Turn], messages: Sequence[Json]) -> Says | Leaves | Waits | Broken:
         """What the user does after those turns, or why that is not known; `messages` are all that were said."""
         ...
 
@@ -81,11 +85,10 @@ class Review:
     """What a second model found in the user's messages of a conversation that has ended."""
 
     faults: tuple[UserFault, ...]
-    checked_by: str
     cost: PlayerCost
 
 
-Reviewing = Callable[[Sequence[Turn], Ending], Awaitable[Review | TargetErrored]]
+Reviewing = Callable[[Sequence[Turn], Ending], Awaitable[Review | JudgeErrored]]
 """Has a second model read what the user said; why it gave no answer, if so."""
 
 
@@ -129,17 +132,19 @@ class Talk:
     """What the last answer was seen with."""
     paid: PlayerCost = field(default_factory=PlayerCost)
     """What the player cost before the conversation was cut off."""
+    checker: str = ""
+    """The second model that checks the user, if one does."""
     review: Reviewing | None = None
-    """Reads the messages once the conversation has ended and the rules found nothing."""
-    checked_by: str = ""
-    """The model that has read them."""
+    """Has it read the messages once the conversation has ended and the rules found nothing."""
+    read: bool = False
+    """Whether it has read them."""
 
     @property
     def messages(self) -> tuple[Json, ...]:
         """All that was said."""
         return (*self.before, *spoken(self.turns))
 
-    async def ended_by(self) -> Ending | TargetErrored | Waits:
+    async def ended_by(self) -> Ending | Broken | Waits:
         """Has the turns that are left; why it ended, or why it does not go on."""
         while self.ended is None:
             halted = await self._turn()
@@ -147,10 +152,10 @@ class Talk:
                 return halted
         return self.ended
 
-    async def held(self) -> Observed | TargetErrored | Waits:
+    async def held(self) -> Observed | Broken | Waits:
         """The conversation as one output, once it has ended, or why it could not be had. One that waits is kept as far as it is."""
         ended = await self.ended_by()
-        if isinstance(ended, TargetErrored):
+        if isinstance(ended, Broken):
             return ended
         if isinstance(ended, Waits):
             await self.keep(self)
@@ -160,24 +165,24 @@ class Talk:
         await self.keep(self)
         return failed or self._whole()
 
-    async def _reviewed(self, ended: Ending) -> TargetErrored | None:
+    async def _reviewed(self, ended: Ending) -> JudgeErrored | None:
         """Has a second model read the user's messages, where one is asked and has not yet; why it gave no answer, if so."""
-        if self.review is None or self.checked_by or self.faults:
+        if self.review is None or self.read or self.faults:
             return None
         await self.keep(self)  # had to its end, whatever comes of the question
         read = await self.review(self.turns, ended)
-        if isinstance(read, TargetErrored):
+        if isinstance(read, JudgeErrored):
             return read
-        self.faults, self.checked_by, self.paid = read.faults, read.checked_by, self.paid + read.cost
+        self.faults, self.read, self.paid = read.faults, True, self.paid + read.cost
         return None
 
-    async def _turn(self) -> TargetErrored | Waits | None:
+    async def _turn(self) -> Broken | Waits | None:
         """One turn; why, where it could not be had."""
         if self.said_next is not None:
             return await self.answered(Says(self.said_next))
         over, calls = len(self.turns) >= self.max_turns, self.player.cost.calls
         move = Leaves("max-turns") if over else await self.player.next_move(self.turns, self.messages)
-        if isinstance(move, TargetErrored | Waits):
+        if isinstance(move, Broken | Waits):
             return move
         if isinstance(move, Leaves):
             self.ended = move.ending
@@ -251,7 +256,7 @@ class Talk:
             calls=tuple(turn.calls for turn in turns),
             faults=self.faults,
             player_cost=cost if cost.calls else None,
-            checked_by=self.checked_by,
+            checked_by=self.checker if self.read else "",
         )
         seen = self.seen or Observed(output={})
         return seen.with_trusted(

@@ -6,10 +6,18 @@
   // Times stand in UTC; they are shown in the reader's zone.
   const zoned = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
   const dated = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+  const narrow = {  // heads of narrow columns
+    clock: new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" }),
+    day: new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }),
+  };
   const localised = (root) => {
     for (const one of all("time[datetime]", root)) {
       const at = new Date(one.dateTime);
       if (one.title || Number.isNaN(at.getTime())) continue;
+      if (one.dataset.as) {
+        one.textContent = narrow[one.dataset.as].format(at).replace(" ", "\n");
+        continue;
+      }
       one.title = one.textContent;
       one.textContent = (at.getFullYear() === new Date().getFullYear() ? zoned : dated).format(at);
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 from functools import partial
 from typing import Any
@@ -81,6 +83,21 @@ async def test_a_judge_that_fails_is_exit_3_whatever_cheats_pass(at: Terminal, s
     failed = await anyio.to_thread.run_sync(partial(at.run, *asked, "--max-cheat-rate", "0"))
     assert failed.code == 3
     assert "could not be audited with the judge" in failed.out
+
+
+def test_what_follows_an_audit_of_stored_cases_closes_their_holes(at: Terminal) -> None:
+    table = at.file("cases.csv", "question,answer\nCapital of France?,Paris\nCapital of Spain?,Madrid\n")
+    maps = ("--map", "inputs.question=question", "--map", "expectedOutputs.output=answer")
+    assert at.run("import", table, "--as", "test-case", *maps, "--into", "support/capitals").code == 0
+    assert at.run("audit", "support/capitals", "--json").one()["cheatPassRate"] == 1
+    assert "--fix audit.yaml" in at.run("audit", "support/capitals", "--fix", "audit.diff").err
+    said = at.run("audit", "support/capitals")
+    for _ in range(2):  # as printed: the first command writes a suite file, the second saves it
+        (command,) = re.findall(r"^Next: minions-evals (.+)$", said.out + said.err, re.MULTILINE)
+        said = at.run(*shlex.split(command))
+        assert said.code == 0
+    assert at.run("audit", "support/capitals", "--json").one()["cheatPassRate"] == 0
+    assert "exists already" in at.run("audit", "support/capitals", "--fix", "fixed.yaml").err
 
 
 def test_a_fix_needs_a_file_and_a_cap_needs_a_judge(at: Terminal) -> None:

@@ -126,7 +126,7 @@ def test_a_plugin_of_too_many_components_is_refused_and_many_are_read_once(
     folder = plugin(host(at), cases=2)
     put(at, f"{folder}/.mcp.json", {f"s{number}": {"command": "x"} for number in range(201)})
     refused = lift(at, folder, "--components", "4")
-    assert "the plugin has 202 components, and at most 200 are told apart" in str(refused.error())
+    assert "the plugin has 202 components, and at most 200 can be tried separately" in str(refused.error())
     reads: list[str] = []
 
     def reading(text: str, path: str) -> object:
@@ -146,7 +146,7 @@ def test_what_a_manifest_names_by_path_is_said_to_be_in_every_arm(at: Terminal) 
     named: Json = {"name": "units", "version": "0.1.0", "commands": "./mine", "agents": ["./a.md"]}
     put(at, f"{folder}/.claude-plugin/plugin.json", named)
     notes = cast("list[str]", lift(at, folder, "--components", "4").one()["notes"])
-    assert "not tried apart, for the manifest names them by path: ./a.md, ./mine" in notes
+    assert "not tried separately, because the manifest names them by path: ./a.md, ./mine" in notes
 
 
 def test_names_of_components_bring_no_control_character_to_the_terminal(at: Terminal) -> None:

@@ -19,7 +19,7 @@ def test_a_trend_and_the_versions_of_a_prompt_are_told(at: Terminal) -> None:
     said = at.run("trend", "b")
     assert said.out.startswith("b: no trend yet (needs 3 runs, has 2), but the newest run ")
     assert said.out.endswith("  dropped, too few cases changed to test\n"), "one case is no evidence of a regression"
-    assert at.run("trend", "b", "--json").one()["direction"] == "stable"
+    assert "direction" not in at.run("trend", "b", "--json").one()
     assert at.run("trend", "none").code == 2
     assert [line.split() for line in at.run("versions", "p").out.splitlines()] == [
         ["1", "v1", "prompt-version", "v1", "(current)"], ["2", "v2", "prompt-version", "v2", "(latest)"],

@@ -59,8 +59,12 @@ async def test_a_changed_case_starts_a_new_series_and_the_old_points_stay(tmp_pa
         await save(engine, case("c0", expectedOutputs={"output": "goo"}))
         await run_of(engine, 7, 7)
         found = await summarize_trend(engine, "b")
-        assert (found.series_length, found.earlier_series, found.direction) == (1, 1, "stable")
+        assert (found.series_length, found.earlier_series, found.direction) == (1, 1, None)
         assert [point.new_series for point in found.points] == [False, False, False, True]
+        read = [None, None, "degrading", None]  # of fewer than three runs no direction is read
+        assert [point.direction for point in found.points] == read
+        assert [point.direction for point in (await summarize_trend(engine, "b", limit=2)).points] == read[2:]
+        assert "direction" not in found.points[-1].model_dump(mode="json")
         assert len((await summarize_trend(engine, "b", limit=2)).points) == 2
 
 

@@ -264,8 +264,11 @@ async def test_a_trend_shows_its_points_and_says_when_it_is_provisional(host: Ho
     await host.call("save_records", records=suite(2))
     assert 'run_benchmark {"benchmarkId": "b"}' in await host.refused("detect_trend", benchmarkId="b")
     for number in range(3):
-        await host.call("run_benchmark", benchmarkId="b", idempotencyKey=str(number), waitSeconds=50)
-        said = str((await host.call("detect_trend", benchmarkId="b"))["summary"])
+        made = await host.call("run_benchmark", benchmarkId="b", idempotencyKey=str(number), waitSeconds=50)
+        assert ("direction" in part(made, "trend")) == (number == 2), "a guess from one run is no direction"
+        found = await host.call("detect_trend", benchmarkId="b")
+        assert ("direction" in found) == (number == 2)
+        said = str(found["summary"])
         assert said.startswith("b: stable (provisional" if number == 2 else "b: no trend yet")
     answer = await host.call("detect_trend", benchmarkId="b", limit=2)
     assert answer["direction"] == "stable"

@@ -38,10 +38,12 @@ class UserErrors(Value):
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.kinds.items(), key=lambda kind: -kind[1]))
         said = (
             f"user errors: the simulated user spoiled {self.spoiled} of {self.conversations} conversations"
-            f" ({100 * self.rate:.1f} %, 95 %: {low:.1f}–{high:.1f} %){f': {kinds}' if kinds else ''}. They have no verdict."
+            f" ({100 * self.rate:.1f} %, 95 %: {low:.1f}–{high:.1f} %){f': {kinds}' if kinds else ''}."
         )
+        if self.spoiled:
+            said += " They have no verdict." if self.spoiled > 1 else " It has no verdict."
         if self.overruled:
-            said += f" People overruled the user check in {self.overruled} of them."
+            said += f" People overruled the user check in {self.overruled} of the conversations."
         return said + (f" The run {self.judged_run_id} uses people's labels." if self.judged_run_id else "")
 
 
@@ -92,11 +94,15 @@ def _judged_run(db: Db, root: str) -> str:
 
 
 class PlayedUser(Value):
-    """The user of a conversation of a run: what the check found (empty: nothing), and what a person says of it, if anyone does."""
+    """The user of a conversation of a run: what the check found (empty: nothing), and what a person says of it, if anyone does.
+
+    `checkedBy` is the second model that has read it, if one has.
+    """
 
     place: str
     checked: str
     label: UserLabel | None = None
+    checked_by: str = ""
 
 
 def read_user(db: Db, job_id: str, *, case_id: str, trial: int) -> PlayedUser | None:
@@ -108,7 +114,10 @@ def read_user(db: Db, job_id: str, *, case_id: str, trial: int) -> PlayedUser | 
     if len(found) != 1:
         return None
     label = talks.counting_labels(db, root.id).get((case_id, trial, found[0].attempt))
-    return PlayedUser(place=f"{found[0].key.position + 1}.{trial}", checked=found[0].checked, label=label)
+    talk = found[0]
+    return PlayedUser(
+        place=f"{talk.key.position + 1}.{trial}", checked=talk.checked, label=label, checked_by=talk.checked_by
+    )
 
 
 Said = dict[tuple[str, int, int], UserLabel]

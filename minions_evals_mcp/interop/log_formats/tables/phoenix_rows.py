@@ -50,9 +50,14 @@ class _Given:
     @classmethod
     def of(cls, path: Path) -> _Given:
         """What the evaluators of that file gave."""
-        noted = [note for where, row in rows_of(path, LISTS) for note in objects_under(row, "annotations", where)]
-        graded = grades((str(note.get("name")), note.get("score")) for note in noted)
-        return cls(tuple(dict.fromkeys(str(note.get("name")) for note in noted if _has_verdict(note, graded))), graded)
+        graded, verdicts = frozenset[str](), dict[tuple[str, bool], None]()
+        for where, row in rows_of(path, LISTS):
+            for note in objects_under(row, "annotations", where):
+                name = str(note.get("name"))
+                graded |= grades([(name, note.get("score"))])
+                if _has_verdict(note, frozenset()):
+                    verdicts[name, _says_verdict(note)] = None
+        return cls(tuple(dict.fromkeys(name for name, said in verdicts if said or name not in graded)), graded)
 
     def score(self, note: Json) -> ForeignScore:
         """What an evaluator said of a run."""
@@ -63,15 +68,19 @@ class _Given:
 
 
 def _word(note: Json) -> float | None:
-    """What its label says, where that is a word for right or wrong; what people say is no verdict."""
-    is_person = note.get("annotator_kind") == "HUMAN"
-    return None if is_person else WORDS.get(str(note.get("label")).strip().lower())
+    """What its label says, where that is a word for right or wrong; what people say is no verdict, and a letter is a choice."""
+    label, is_person = str(note.get("label")).strip().lower(), note.get("annotator_kind") == "HUMAN"
+    return None if is_person or len(label) == 1 else WORDS.get(label)
 
 
 def _has_verdict(note: Json, graded: frozenset[str]) -> bool:
     """Whether it says right or wrong: by such a label, or as code that gives 0 or 1. Of a model's score nobody knows what is good."""
     is_code = note.get("annotator_kind") == "CODE" and str(note.get("name")) not in graded
-    return _word(note) in (0.0, 1.0) or (is_code and note.get("score") in (0, 1))
+    return _says_verdict(note) or (is_code and note.get("score") in (0, 1))
+
+
+def _says_verdict(note: Json) -> bool:
+    return _word(note) in (0.0, 1.0)
 
 
 def _sample(row: Json, given: _Given, where: str) -> LogSample:

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.interop.log_formats.reports.harbor import UNNAMED
 from minions_evals_mcp.interop.logs.sample import LogSample
 from minions_evals_mcp.scoring.assertions.table import check
@@ -356,6 +356,13 @@ def test_evaluators_of_azure_have_their_recorded_verdict(tmp_path: Path) -> None
     )
 
 
+def test_a_figure_of_ones_own_that_is_called_like_a_verdict_decides_nothing_in_azure(tmp_path: Path) -> None:
+    own = {"outputs.mine.tests_passed": 7, "outputs.mine.tests_total": 9, "outputs.mine.final_result": "Paris"}
+    rows = [obj(row) | own for row in listed_values(azure_results({"q": {"same": True}, "r": {"same": False}})["rows"])]
+    cases, runs = kept(written(tmp_path / "az.json", {"rows": rows, "metrics": {}}), "azure-evaluation")
+    assert [_verdicts(case, run) for case, run in zip(cases, runs, strict=True)] == [(True,), (False,)]
+
+
 def test_a_case_of_azure_is_the_same_wherever_its_row_stands(tmp_path: Path) -> None:
     rows = [{"inputs.query": f"{name}?", "inputs.context": "c", "outputs.own.ok": True} for name in "ab"]
     there = [
@@ -407,6 +414,7 @@ def test_evaluators_of_phoenix_have_their_recorded_verdict_and_failed_tasks_are_
         ([phoenix_note("code", 1), phoenix_note("code", 0.4)], (None, None)),
         ([phoenix_note("model", 1, kind="LLM", label="hallucinated"), phoenix_note("model", 0, kind="LLM", label="factual")], (None, None)),
         ([phoenix_note("model", 1, kind="LLM", label="correct"), phoenix_note("model", 0, kind="LLM", label="incorrect")], (True, False)),
+        ([phoenix_note("letter", 1, kind="LLM", label="C"), phoenix_note("letter", 0, kind="LLM", label="N")], (None, None)),
         ([phoenix_note("person", True, kind="HUMAN"), phoenix_note("person", False, kind="HUMAN")], (None, None)),
     ],
 )  # fmt: skip
