@@ -103,7 +103,9 @@ def run_out(error: BaseException | None) -> str:
 
 def _reason(error: Exception) -> str:
     lacking = run_out(error)
-    reason = " ".join(str(error).split())[:LONGEST]
+    reason = "".join(
+        filter(str.isprintable, " ".join(str(error).split())[:LONGEST])
+    )  # a terminal acts on no error's words
     return lacking or f"it crashed ({type(error).__name__}{': ' if reason else ''}{reason})"
 
 

@@ -16,7 +16,7 @@ _STORELESS = "demo|init|pick|score"
 _NOUNS = "data|db|mcp|people|prompt|suite|world"
 """Words behind which the verb stands; a test holds them against the commands that there are."""
 _COMMAND = late(
-    rf"\bminions-evals (?!(?:{_STORELESS})\b)(?:(?:{_NOUNS}) )?[a-z][a-z-]*\b(?! --help)(?![^`\n;,]*? {OPTION} )"
+    rf"\bminions-evals (?!(?:{_STORELESS})\b)(?:(?:{_NOUNS}) (?=[a-z]))?+[a-z][a-z-]*+\b(?! --help)(?![^`\n;,]*? {OPTION} )"
 )
 
 

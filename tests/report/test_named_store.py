@@ -38,6 +38,8 @@ def test_the_store_stands_behind_the_verb_of_every_noun(noun: str, verb: str) ->
     [
         "Try minions-evals demo, or start your own with minions-evals init.",
         "minions-evals submit --help shows the form.",
+        "minions-evals run-benchmark --help shows the form.",
+        "minions-evals prompt use --help shows the form.",
         "minions-evals classify RUN --db other.db",
         "minions-evals-mcp --http serves it",
     ],

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 import minions_evals_mcp
+from minions_evals_mcp import crashes
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.report.screen import console
 
@@ -23,6 +24,14 @@ ROOT = Path(minions_evals_mcp.__file__).parent
 def test_lines_that_are_told_are_harmless(capsys: pytest.CaptureFixture[str], aside: bool) -> None:
     tell(f"{HOSTILE}\tx\nnext\n", aside=aside)
     assert "".join(capsys.readouterr()) == f"{KEPT}\tx\nnext\n"
+
+
+def test_a_crash_is_told_harmlessly(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def unwritten(program: str, error: Exception) -> None: ...
+
+    monkeypatch.setattr(crashes, "_written", unwritten)
+    crashes.tell("evals", RuntimeError(HOSTILE), as_json=False)
+    assert f"RuntimeError: {KEPT.replace('fg', 'f g')}" in capsys.readouterr().err
 
 
 def test_every_part_of_a_console_is_harmless_and_its_own_styles_stay() -> None:

@@ -9,6 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.worlds import WorldEvidence
+from minions_evals_mcp.scoring.failures.material import ValueMaterial, material
 from minions_evals_mcp.world.units import ToolError, UnitInWorld
 from tests.shared.world.units import Json, unit, world
 
@@ -143,6 +144,35 @@ def test_what_the_agent_made_of_a_fault_is_read_from_its_calls_and_its_answer(
 
     (met,) = after(agent, faults=fault(kind)).faults
     assert (met.handling, met.step, met.tool) == (handling, 1, "get_order")
+
+
+@pytest.mark.parametrize(
+    ("faults", "says", "times"),
+    [
+        ([], "77.3 EUR", 0),
+        (fault("slow"), "77.3 EUR", 0),
+        (fault("empty"), "Done.", 0),
+        (fault("empty"), "77.3 EUR", 1),
+    ],
+)
+def test_results_are_searched_for_a_figure_only_where_a_fault_calls_for_it(
+    monkeypatch: pytest.MonkeyPatch, faults: list[JsonValue], says: str, times: int
+) -> None:
+    """A megabyte of results takes half a second to search."""
+    searched: list[object] = []
+
+    def counted(texts: list[JsonValue]) -> ValueMaterial:
+        searched.append(texts)
+        return material(texts)
+
+    monkeypatch.setattr("minions_evals_mcp.world.handling.material", counted)
+
+    def agent(acted_on: UnitInWorld) -> str:
+        asked(acted_on)
+        return says
+
+    after(agent, faults=faults)
+    assert len(searched) == times
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 import anyio
+import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from minions_evals_mcp.domain.neighbours import ApprovalRequest
@@ -267,9 +268,13 @@ async def _ended(
 async def _handed_over(stream: MemoryObjectSendStream[T], item: T) -> None:
     """Sends it, without a turn of the loop where there is room for it."""
     try:
-        stream.send_nowait(item)
-    except anyio.WouldBlock:
-        await stream.send(item)
+        try:
+            stream.send_nowait(item)
+        except anyio.WouldBlock:
+            await stream.send(item)
+    except anyio.BrokenResourceError:
+        await anyio.lowlevel.checkpoint()  # who would take it was cancelled, and so is this: the run is broken off
+        raise
 
 
 async def next_of(stream: MemoryObjectReceiveStream[T]) -> T | None:

@@ -292,7 +292,7 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
             judged = health.judged
             if run.switch.is_off or not (health.counts["judge-error"] or health.counts["target-error"]):
                 break
-        reason = run.switch.reason
+        reason = await _why_stopped(run, cases)
     except EvalsError as error:
         reason = error.message_text.rstrip(".")
         raise
@@ -302,6 +302,21 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
         if reason:
             await set_state(engine, run.job, "stopped", reason=reason)
     _vet_whole(run)
+
+
+async def _why_stopped(run: _Run, cases: int | None) -> str:
+    """The reason why the run stops; empty where it does not, as when the last output of all reached the cap."""
+    if run.switch.is_off and cases is None and await _is_whole(run):
+        run.switch.reason = ""
+    return run.switch.reason
+
+
+async def _is_whole(run: _Run) -> bool:
+    """Whether every unit has ended, none in an error of the instrument."""
+    counts = await run.bench.engine.store.read_whole(lambda db: jobs.unit_counts(db, run.job.id))
+    whole = planning.SETTLED | {"skipped"}
+    ended = sum(number for outcome, number in counts.items() if outcome in whole)
+    return ended == len(run.plan.case_ids) * run.bench.request.trials
 
 
 def _vet_whole(run: _Run) -> None:

@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj, parsed
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.grouped_rows import first_row, groups
+from minions_evals_mcp.interop.logs.records import moment
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import objects_under
 from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, number, summed, texts, without
@@ -164,7 +165,7 @@ def _call(step: Json) -> Json:
     failed = str(step.get("statusMessage") or "failed") if step.get("level") == "ERROR" else None
     call: Json = {
         "tool": step.get("name") or "tool", "arguments": arguments, "result": parsed(step.get("output")), "error": failed,
-        "id": step.get("id"), "durationMs": _duration(step), "startedAt": step.get("startTime"),
+        "id": step.get("id"), "durationMs": _duration(step), "startedAt": moment(step.get("startTime")),
     }  # fmt: skip
     return without(call)
 

@@ -19,7 +19,6 @@ from minions_evals_mcp.interop.log_formats import (
     every_eval_ever,
     inspect_log,
     langfuse_rows,
-    langsmith_runs,
     lm_eval_samples,
     mlflow_traces,
     openai_evals,
@@ -44,7 +43,10 @@ from minions_evals_mcp.interop.log_formats.reports import (
 from minions_evals_mcp.interop.log_formats.tables import (
     azure_rows,
     braintrust_rows,
+    langsmith_rows,
+    langsmith_runs,
     opencode_store,
+    opik_rows,
     phoenix_rows,
     ragas_rows,
 )
@@ -149,6 +151,12 @@ FORMATS: tuple[Format, ...] = (
         phoenix_rows.NAME, "runs of a Phoenix experiment",
         lambda seen: phoenix_rows.is_runs(seen.first), phoenix_rows.read,
     ),
+    Format(
+        langsmith_rows.NAME, "results of LangSmith's evaluate()",
+        lambda seen: langsmith_rows.has_columns(seen.columns) or langsmith_rows.is_results(seen.first), langsmith_rows.read,
+    ),
+    Format(opik_rows.NAME, "an experiment of Opik", lambda seen: opik_rows.is_experiment(seen.first), opik_rows.read),
+    Format(opik_rows.TRACE, "a trace of Opik", lambda seen: opik_rows.is_trace(seen.first), opik_rows.read_trace),
     Format("langfuse", "an export of Langfuse", lambda seen: langfuse_rows.is_export(seen.first), langfuse_rows.read),
     Format("parquet", "a data set (Parquet)", lambda seen: seen.magic == PARQUET, parquet_samples.read),
     Format("adk-evalset", "an eval set of ADK", lambda seen: eval_cases.is_adk(seen.first), eval_cases.read_adk),

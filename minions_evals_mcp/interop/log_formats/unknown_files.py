@@ -33,6 +33,9 @@ KEYS: dict[str, str] = {
     "lm-eval": "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash target_hash",
     "mlflow": "info data trace_id request_id spans assessments",
     "langsmith": "run_type trace_id inputs outputs dataset_id reference_example_id",
+    "langsmith-evaluate": "run example evaluation_results example_id execution_time results",
+    "opik": "experiment items dataset_item_id evaluation_task_output feedback_scores test_results test_case score_results",
+    "opik-trace": "trace spans downloaded_at project_name",
     "braintrust": "_xact_id input output expected scores span_attributes root_span_id span_parents experiment_id dataset_id",
     "azure-evaluation": "rows metrics studio_url inputs.query inputs.response inputs.ground_truth outputs.response",
     "phoenix-experiment": "example_id repetition_number input reference_output output annotations latency_ms trace_id",
@@ -135,5 +138,12 @@ def _keys(value: JsonValue) -> set[str]:
 
 
 def _share(keys: set[str], name: str) -> float:
+    """The share of the format's keys that are there; one alone says something only if no other format has it and it is no plain word."""
     known = set(KEYS[name].split())
-    return len(keys & known) / len(known)
+    shared = keys & known
+    return len(shared) / len(known) if len(shared) > 1 or any(map(_is_telling, shared)) else 0.0
+
+
+def _is_telling(key: str) -> bool:
+    is_plain = key.isalpha() and key.islower()
+    return not is_plain and sum(key in known.split() for known in KEYS.values()) == 1

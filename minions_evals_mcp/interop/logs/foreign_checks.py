@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.interop.logs.sample import ForeignScore
 from minions_evals_mcp.scoring.assertions.kinds.foreign_scorer import FOREIGN_SCORER, INSPECT
-from minions_evals_mcp.scoring.foreign.recorded import may_judge
+from minions_evals_mcp.scoring.foreign.recorded import RecordedVerdict, may_judge, verdict_of
 from minions_evals_mcp.sessions.conversation import finite
 
 
@@ -29,6 +30,37 @@ def recorded_of(tool: str, scores: Iterable[ForeignScore]) -> tuple[Json, ...]:
 def grades(scores: Iterable[tuple[str, JsonValue]]) -> frozenset[str]:
     """The scorers that give more than 0 and 1, of a tool that knows no pass mark: what they give is a grade, and no verdict."""
     return frozenset(name for name, value in scores if value not in (None, 0, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class GivenScores:
+    """What the scorers of a whole file gave: those that give verdicts, and those that give grades, for which nobody knows a pass mark."""
+
+    deciding: tuple[str, ...]
+    grades: frozenset[str]
+
+    @classmethod
+    def of(cls, scores: Iterable[ForeignScore]) -> GivenScores:
+        """What the scorers gave in all of the file's rows."""
+        listed = list(scores)
+        graded = grades((score.name, score.value) for score in listed)
+        verdicts = (score.name for score in listed if score.name not in graded and _is_verdict(score))
+        return cls(tuple(dict.fromkeys(verdicts)), graded)
+
+    def marked(self, scores: Iterable[ForeignScore]) -> tuple[ForeignScore, ...]:
+        """The scores of a row; grades are marked."""
+        return tuple(
+            replace(score, about={**score.about, "isGrade": True}) if score.name in self.grades else score
+            for score in scores
+        )
+
+    def checks(self, tool: str, scores: Iterable[ForeignScore]) -> tuple[Json, ...]:
+        """The checks of a row: what gives verdicts in the file judges each row of it, also where it gave none."""
+        return recorded_checks(tool, self.deciding) or recorded_of(tool, scores)
+
+
+def _is_verdict(score: ForeignScore) -> bool:
+    return isinstance(verdict_of(score.wire()), RecordedVerdict)
 
 
 def inspect_check(

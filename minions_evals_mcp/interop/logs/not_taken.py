@@ -24,6 +24,7 @@ NOT_TAKEN: Mapping[str, Mapping[str, str]] = {
     },
     "mlflow": {"data/spans/*/parent_span_id": _LINKS},
     "langsmith": {"trace_id": _LINKS},
+    "opik-trace": {"trace/input/messages/*/role": "one message alone is the question"},
     "braintrust": dict.fromkeys(("span_id", "root_span_id"), _LINKS),
     "every-eval-ever": {"schema_version": _BOOKS},
     "lm-eval": dict.fromkeys(("doc_hash", "prompt_hash", "target_hash"), "a digest of what is taken"),

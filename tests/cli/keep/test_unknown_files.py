@@ -208,3 +208,21 @@ def test_a_bare_list_of_records_is_a_suite(at: Terminal) -> None:
     at.file("list.json", json.dumps([{"id": "c", "type": "test-case", "fields": {"name": "c", "inputs": {"q": "x"}}}]))
     taken = at.run("import", "list.json")
     assert (taken.code, "1 new" in taken.out) == (0, True), taken.err
+
+
+@pytest.mark.parametrize(
+    ("row", "nearest"),
+    [
+        ({"prompt": "a", "modelResponses": [], "category": "b"}, ""),  # Bedrock's
+        ({"input": "a", "id": 1, "note": "b"}, None),
+        ({"resourceSpans": 1, "x": 2}, "otel"),
+        ({"trial_name": "a", "x": 1}, "harbor"),
+    ],
+)
+def test_one_plain_word_in_common_names_no_nearest_format(at: Terminal, row: Json, nearest: str | None) -> None:
+    said = at.run("import", str(written(at.folder / "x.json", [row]))).err
+    if nearest:
+        assert f"Nearest: {nearest}" in said
+    elif nearest == "":
+        assert "Nearest" not in said
+    assert "skill-evals" not in said

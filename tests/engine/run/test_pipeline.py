@@ -389,6 +389,31 @@ async def test_a_key_that_is_refused_stops_the_run_at_its_first_call(tmp_path: P
         assert (await summarize(engine, "k")).state == "stopped"
 
 
+@pytest.mark.parametrize("at_once", [1, 4, 40])
+async def test_an_application_that_breaks_each_time_stops_the_run_and_is_named(tmp_path: Path, at_once: int) -> None:
+    """Its outputs would be judged by rule, by others than those who have them made: these are stopped first."""
+
+    @dataclass
+    class Broken(Priced):
+        async def produce(
+            self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+        ) -> TargetErrored:
+            """It breaks."""
+            del inputs, version, timeout_ms
+            self.made += 1
+            with anyio.CancelScope(shield=True):  # as a thread, which ends when it ends
+                await anyio.sleep(0.002 * (self.made % 7))
+            return TargetErrored("it raised TypeError")
+
+    async with opened(config_in(tmp_path, concurrency=at_once)) as engine:
+        await fleet(engine, 4 * BREAKER)
+        with pytest.raises(
+            InstrumentError, match=f"{BREAKER} units in a row failed, the last with: it raised TypeError"
+        ):
+            await ran(engine, Broken(), key="k")
+        assert (await summarize(engine, "k")).state == "stopped"
+
+
 async def test_single_errors_do_not_stop_a_run(engine: Engine) -> None:
     await fleet(engine, 6)
     await save(engine, [answer(f"a{n}", f"c{n}", "good") for n in range(1, 6)])
@@ -417,6 +442,13 @@ async def ran(engine: Engine, target: Priced, **asked: JsonValue) -> Job:
 
 async def quiet(outcome: Outcome) -> None:
     del outcome
+
+
+async def test_a_cap_that_the_last_output_reaches_stops_nothing(engine: Engine) -> None:
+    await fleet(engine, 1)
+    job = await ran(engine, Priced(), key="k", max_cost_usd=0.005)
+    assert (job.state, job.reason) == ("completed", "")
+    assert (await summarize(engine, "k")).outcomes == {"scored": 1}
 
 
 async def test_a_cost_cap_holds_for_what_the_target_itself_says_and_a_higher_one_goes_on(engine: Engine) -> None:

@@ -148,7 +148,14 @@ def _ends() -> tuple[str, ...]:
 def _metrics(fields: Json) -> list[str]:
     """The metrics that have a verdict."""
     named = (name.removesuffix(end) for name in fields for end in (_VERDICT, _TRUTH) if name.endswith(end))
-    return [*dict.fromkeys(named)]
+    return [metric for metric in dict.fromkeys(named) if _is_metric(metric, fields)]
+
+
+def _is_metric(metric: str, fields: Json) -> bool:
+    """Whether what is called its verdict is one: `tests_passed` of a function of one's own may be a number, `final_result` a text."""
+    if isinstance(fields.get(f"{metric}{_TRUTH}"), bool) or str(fields.get(f"{metric}{_VERDICT}")).lower() in _WORDS:
+        return True
+    return any(f"{metric}{end}" in fields for end in ("", "_score", "_threshold", "_status"))
 
 
 def _judged(evaluator: str, metric: str, fields: Json, *, alone: bool) -> ForeignScore:

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.interop.log_formats.reports.harbor import UNNAMED
 from minions_evals_mcp.interop.logs.sample import LogSample
 from minions_evals_mcp.scoring.assertions.table import check
@@ -354,6 +354,13 @@ def test_evaluators_of_azure_have_their_recorded_verdict(tmp_path: Path) -> None
         {"output": "It is Paris"},
         {"output": "Paris"},
     )
+
+
+def test_a_figure_of_ones_own_that_is_called_like_a_verdict_decides_nothing_in_azure(tmp_path: Path) -> None:
+    own = {"outputs.mine.tests_passed": 7, "outputs.mine.tests_total": 9, "outputs.mine.final_result": "Paris"}
+    rows = [obj(row) | own for row in listed_values(azure_results({"q": {"same": True}, "r": {"same": False}})["rows"])]
+    cases, runs = kept(written(tmp_path / "az.json", {"rows": rows, "metrics": {}}), "azure-evaluation")
+    assert [_verdicts(case, run) for case, run in zip(cases, runs, strict=True)] == [(True,), (False,)]
 
 
 def test_a_case_of_azure_is_the_same_wherever_its_row_stands(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.foreign_checks import grades, recorded_checks
 from minions_evals_mcp.interop.logs.grouped_rows import first_row, groups, rows_of
+from minions_evals_mcp.interop.logs.records import moment
 from minions_evals_mcp.interop.logs.sample import EvaluationLog, ForeignScore, Item, LogSample, Produced, SkippedSample
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under
 from minions_evals_mcp.sessions.conversation import count, inputs_of, last_answer, number, objects, texts, without
@@ -149,7 +150,7 @@ def _sample(root: Json, rows: list[Json], given: _Given, where: str) -> LogSampl
     if not isinstance(root.get("inputs"), dict):
         raise InvalidRecordError("a run has inputs", where=where)
     below = sorted(
-        [*(row for row in rows if row is not root), *_nested(root)], key=lambda row: str(row.get("start_time", ""))
+        [*(row for row in rows if row is not root), *nested_runs(root)], key=lambda row: str(row.get("start_time", ""))
     )
     inputs = obj(root["inputs"])
     return LogSample(
@@ -162,8 +163,8 @@ def _sample(root: Json, rows: list[Json], given: _Given, where: str) -> LogSampl
         group=_thread(root),
         assertions=given.checks(root),
         produced=Produced(
-            output=_output(obj(root.get("outputs"))),
-            tools=tuple(_call(row) for row in below if row.get("run_type") == "tool"),
+            output=output_of(obj(root.get("outputs"))),
+            tools=tuple(call_of(row) for row in below if row.get("run_type") == "tool"),
             scores=tuple(given.scores(root, where)),
             agent=str(root.get("name") or ""),
             started=root.get("start_time"),
@@ -184,13 +185,14 @@ def _thread(root: Json) -> str:
     return str(next((metadata[key] for key in ("thread_id", "session_id", "conversation_id") if metadata.get(key)), ""))
 
 
-def _nested(run: Json) -> Iterator[Json]:
+def nested_runs(run: Json) -> Iterator[Json]:
+    """The runs that stand within it, whoever made them."""
     for child in objects(run.get("child_runs")):
         yield child
-        yield from _nested(child)
+        yield from nested_runs(child)
 
 
-def _output(outputs: Json) -> JsonValue:
+def output_of(outputs: Json) -> JsonValue:
     """The output: its only value, the last thing that was said, else the whole of it."""
     messages = outputs.get("messages")
     if isinstance(messages, list):
@@ -198,10 +200,11 @@ def _output(outputs: Json) -> JsonValue:
     return next(iter(outputs.values())) if len(outputs) == 1 else outputs or None
 
 
-def _call(row: Json) -> Json:
+def call_of(row: Json) -> Json:
+    """The run of a tool as a tool call."""
     call: Json = {
-        "tool": row.get("name") or "tool", "arguments": obj(row.get("inputs")), "result": _output(obj(row.get("outputs"))),
-        "error": row.get("error"), "id": row.get("id"), "parentId": row.get("parent_run_id"), "startedAt": row.get("start_time"),
+        "tool": row.get("name") or "tool", "arguments": obj(row.get("inputs")), "result": output_of(obj(row.get("outputs"))),
+        "error": row.get("error"), "id": row.get("id"), "parentId": row.get("parent_run_id"), "startedAt": moment(row.get("start_time")),
     }  # fmt: skip
     return without(call)
 
