@@ -145,6 +145,7 @@ OPERATIONS: Mapping[str, AdvisedOperation] = {
     "seal": AdvisedOperation("seal", ("benchmark_id",)),
     "seals": AdvisedOperation("seal"),
     "show": AdvisedOperation("show", ("id",), At("get_record")),
+    "show-conversations": AdvisedOperation("conversations", ("run_id",)),
     "show-run": AdvisedOperation("runs", ("run_id",), At("get_run")),
     "submit": AdvisedOperation("submit", ("file",), At("submit_judgments", {"file": ""}, fixed={"runId": "RUN", "packets": _PACKETS})),
     "world-check": AdvisedOperation("world check", ("world",), person=True),

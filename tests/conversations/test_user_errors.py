@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import cast
 
@@ -87,6 +88,9 @@ async def test_what_is_spoiled_to_the_end_has_no_verdict(at: Terminal, server: S
     told(server, said, said)
     ended = await run(at, server, retries=1)
     assert ended["code"] == 3
+    advice = str(cast("Json", ended["error"])["remedy"])
+    assert re.match(r"`minions-evals conversations \S+ --spoiled` shows what", advice), advice
+    assert "resumes" not in advice, "what a user spoiled to the end is not had again under the same key"
     status = at.run("runs", "--json").one()
     (line,) = cast("list[Json]", status["runs"])
     summary = at.run("runs", str(line["runId"]), "--json").one()

@@ -7,7 +7,7 @@ from functools import partial
 
 from minions_evals_mcp.domain.records import MADE_BY_PYTHON
 from minions_evals_mcp.domain.request_fields import OF_A_CONFIG, OF_A_FUNCTION
-from minions_evals_mcp.domain.results import UNSCORED
+from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import one_line
 from minions_evals_mcp.engine.asking_again import resume_step
 from minions_evals_mcp.engine.context import Engine
@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError
-from minions_evals_mcp.next_steps import SAVE_OUTPUTS, WORKS, argument
+from minions_evals_mcp.next_steps import SAVE_OUTPUTS, WORKS, Next, argument
 from minions_evals_mcp.store import jobs, records, runs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
@@ -51,11 +51,24 @@ async def _nothing_scored(engine: Engine, job: Job) -> None:
             # A reason that is a sentence says itself what to do.
             remedy="" if first[0].reason.endswith(".") else await _how_outputs_come(engine, job.subject_id),
         )
-    again = f"{WORKS}. {resume_step(job)}."
     raise InstrumentError(
         f"no output of {job.subject_id} could be judged; the first: {one_line(why)}.",
-        remedy="" if first and first[0].outcome == "not-judgeable" else again,
+        remedy=_step_after(job, first[0].outcome if first else None),
     )
+
+
+def _step_after(job: Job, outcome: Outcome | None) -> str:
+    """What helps where nothing could be judged, by how the first unit ended."""
+    match outcome:
+        case "not-judgeable":
+            return ""
+        case "user-error":  # the run has had them as often as it may, and is not resumed
+            spoiled = Next("show-conversations", {"run_id": job.id, "spoiled": True}, "shows what the users did wrong")
+            return (
+                f"{spoiled}. Correct the conversation or name another model under conversation.model, and run it again."
+            )
+        case _:
+            return f"{WORKS}. {resume_step(job)}."
 
 
 def _no_case(job: Job, first: UnitRow) -> str:
