@@ -25,7 +25,7 @@ WORDS = {
 FINDINGS = {
     "never-fails": "a check that never fails", "never-passes": "a check that never passes",
     "reference-fails": "its expected answer does not pass its own checks",
-    "no-reference": "no expected answer: mutants cannot be tried", "duplicate": "duplicates another case",
+    "no-reference": "no expected answer to make mutants of", "duplicate": "duplicates another case",
 }  # fmt: skip
 FIXED_SUITE = "fixed.yaml"
 """The suite that stored cases with the suggested checks are written to."""

@@ -12,7 +12,6 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.audits import CaseAudit, CheckAudit, CriterionAudit, LetThrough, Suggestion
 from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.engine.audit.case_rules import rules_of
 from minions_evals_mcp.engine.judge.door import Judges, judge
@@ -20,7 +19,7 @@ from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.scoring.audit.cheats import AuditedCase
 from minions_evals_mcp.scoring.audit.holes import AuditPlan, Holes, Passing, holes_of, plan_of
 from minions_evals_mcp.scoring.audit.mutants import Mutant
-from minions_evals_mcp.scoring.audit.references import reference_of
+from minions_evals_mcp.scoring.audit.references import RecordedAnswer, reference_of
 from minions_evals_mcp.scoring.audit.rules import RuleVerdict, Trial
 from minions_evals_mcp.scoring.audit.suggestions import REMEDIES, Proposal, Stricter, in_words, proposal_of, stricter
 from minions_evals_mcp.scoring.audit.words import normal
@@ -72,12 +71,12 @@ async def audit_page(
     measures: Sequence[Measure],
     judges: Judges,
     *,
-    recorded: Mapping[str, Sequence[tuple[ToolCall, ...]]],
+    recorded: Mapping[str, Sequence[RecordedAnswer]],
     suggest: bool,
     embeds: bool,
     looks: Looks,
 ) -> list[Audited]:
-    """The holes of each case, with what would close them. `recorded` are tool calls on record, by case."""
+    """The holes of each case, with what would close them. `recorded` are answers on record, by case."""
     plans = _plans(measures, recorded, embeds=embeds, looks=looks)
     holes = await _holes(measures, plans, judges)
     suggested = await _suggestions(measures, plans, holes, judges) if suggest else [None] * len(plans)
@@ -88,7 +87,7 @@ async def audit_page(
 
 
 def _plans(
-    measures: Sequence[Measure], recorded: Mapping[str, Sequence[tuple[ToolCall, ...]]], *, embeds: bool, looks: Looks
+    measures: Sequence[Measure], recorded: Mapping[str, Sequence[RecordedAnswer]], *, embeds: bool, looks: Looks
 ) -> list[AuditPlan]:
     cases = [measure.case.fields for measure in measures]
     rules = [rules_of(measure, embeds=embeds) for measure in measures]
@@ -101,10 +100,19 @@ def _plans(
     pasted = list(dict.fromkeys(output_text(answer) for answer in answers if answer is not None))
     plans = (
         plan_of(
-            AuditedCase(case.inputs, case_rules, reference, _others(number, answers, shapes), pasted),
+            AuditedCase(
+                case.inputs,
+                case_rules,
+                reference,
+                _others(number, answers, shapes),
+                pasted,
+                recorded.get(measure.case.id, ()),
+            ),
             question_of(case.inputs),
         )
-        for number, (case, case_rules, reference) in enumerate(zip(cases, rules, references, strict=True))
+        for number, (case, case_rules, reference, measure) in enumerate(
+            zip(cases, rules, references, measures, strict=True)
+        )
     )
     return [replace(plan, mutants=looks.without_surplus(plan.mutants)) for plan in plans]
 

@@ -10,7 +10,6 @@ from typing import Literal
 
 from minions_evals_mcp.domain.audits import Audit, CaseAudit
 from minions_evals_mcp.domain.definitions import Benchmark
-from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.engine.audit.model_judged import ModelAudit
@@ -22,12 +21,13 @@ from minions_evals_mcp.engine.judge.door import judges_of
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.next_steps import list_them
+from minions_evals_mcp.scoring.audit.references import RecordedAnswer
 from minions_evals_mcp.scoring.audit.suggestions import REMEDIES
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import records, seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
-from minions_evals_mcp.store.queries.audits import logs_of
+from minions_evals_mcp.store.queries.audits import recorded_answers
 from minions_evals_mcp.store.rows import insert
 
 KEPT = 200
@@ -115,8 +115,8 @@ async def audit_suite(
     looks = Looks()
     embeds = is_local(engine.embedder().name)
     judges = judges_of(engine, apart=True)
-    async for page, logs in _pages(engine, subject.case_ids):
-        tried = await audit_page(page, judges, recorded=logs, suggest=suggest, embeds=embeds, looks=looks)
+    async for page, answers in _pages(engine, subject.case_ids):
+        tried = await audit_page(page, judges, recorded=answers, suggest=suggest, embeds=embeds, looks=looks)
         for audited in await with_passed_before(engine, tried, judges):
             audit = tally.took(audited if model is None else await model.also(audited))
             if each is not None:
@@ -180,20 +180,20 @@ async def keep_audit(engine: Engine, record: Record[Audit]) -> None:
     await engine.store.write(write)
 
 
-_Logs = dict[str, list[tuple[ToolCall, ...]]]
+_Answers = dict[str, list[RecordedAnswer]]
 
 
-async def _pages(engine: Engine, case_ids: Sequence[str]) -> AsyncIterator[tuple[list[Measure], _Logs]]:
-    """The active cases a page at a time, with the tool calls of their runs on record."""
+async def _pages(engine: Engine, case_ids: Sequence[str]) -> AsyncIterator[tuple[list[Measure], _Answers]]:
+    """The active cases a page at a time, with what runs on record answered."""
     rubrics: dict[str, RubricInUse] = {}
     for at in range(0, len(case_ids), TOGETHER):
         part = case_ids[at : at + TOGETHER]
-        page, logs = await engine.store.read(partial(_read, part=part, rubrics=rubrics))
+        page, answers = await engine.store.read(partial(_read, part=part, rubrics=rubrics))
         if page:
-            yield page, logs
+            yield page, answers
 
 
-def _read(db: Db, *, part: Sequence[str], rubrics: dict[str, RubricInUse]) -> tuple[list[Measure], _Logs]:
+def _read(db: Db, *, part: Sequence[str], rubrics: dict[str, RubricInUse]) -> tuple[list[Measure], _Answers]:
     hidden = seals.sealed_among(db, part)
     page = [
         measure
@@ -201,5 +201,7 @@ def _read(db: Db, *, part: Sequence[str], rubrics: dict[str, RubricInUse]) -> tu
         if measure.case.deleted_at is None and measure.case.fields.status == "active"
     ]
     return page, {
-        measure.case.id: logs_of(db, measure.case.fields.inputs) for measure in page if measure.case.fields.inputs
+        measure.case.id: recorded_answers(db, measure.case.fields.inputs)
+        for measure in page
+        if measure.case.fields.inputs
     }

@@ -11,7 +11,7 @@ from typing import Literal
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.scoring.assertions.kinds.refusal import refusal_signals
-from minions_evals_mcp.scoring.audit.references import Reference
+from minions_evals_mcp.scoring.audit.references import RecordedAnswer, Reference, stand_in
 from minions_evals_mcp.scoring.audit.rules import Rules
 from minions_evals_mcp.scoring.audit.satisfying import REFUSAL, beginnings, keywords, satisfying
 from minions_evals_mcp.scoring.audit.words import content_words, holds, normal, share_said
@@ -103,6 +103,13 @@ class AuditedCase:
     """Answers to other cases that are the most alike in form."""
     pasted: Sequence[str] = ()
     """The answers to all cases, as many as are at hand."""
+    recorded: Sequence[RecordedAnswer] = ()
+    """What runs of the case on record answered, rightly or not."""
+
+    @property
+    def basis(self) -> Reference | None:
+        """What mutants are made of: the right answer, else one on record. They count where it passes."""
+        return self.reference or stand_in(self.recorded, self.rules)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -164,6 +171,8 @@ def _texts(request: AuditedCase) -> Iterator[tuple[CheatKind, str]]:
     spoken = language(request)
     yield "empty", ""
     yield "empty", " \n"
+    if any(assertion.type in {"is-json", "contains-json"} for assertion in request.rules.assertions()):
+        yield "empty", "{}"
     yield from _each("echo", _echoes(request.inputs))
     yield "refusal", REFUSAL
     yield from _each("fixed", FIXED)

@@ -42,7 +42,9 @@ class Holes:
     """The findings of one case's audit.
 
     `cheats` are those that count and pass, `shown` those that pass by their making and do not count; `survivors` are
-    mutants that pass, `looks` those that may still be right. `by_part`: the cheats and mutants that a criterion lets pass.
+    mutants that pass, `looks` those that may still be right. `mutants` and `killed` count those of a right answer: mutants of
+    one on record are named where they pass, and are no part of the mutation score. `by_part`: the cheats and mutants that a
+    criterion lets pass.
     """
 
     cheats: tuple[Passing, ...] = ()
@@ -80,7 +82,7 @@ class AuditPlan:
 
     def trials(self) -> Iterator[Trial]:
         """The right answers, the cheats and the mutants, in the order in which `found` reads the verdicts."""
-        reference = self.asked.reference
+        reference = self.asked.basis
         log = () if self.asked.rules.look_at_log() else None
         if reference is not None:
             yield self._trial(reference.output, reference.tool_calls)
@@ -115,10 +117,8 @@ class Probing:
     def trials(self) -> Iterator[Trial]:
         """Each output, on those rules."""
         request = self.plan.asked
-        return (
-            Trial(self.rules, output, calls, request.inputs)
-            for output, calls in probes(request.rules, request.reference)
-        )
+        tried = [*request.recorded, *probes(request.rules, request.reference)]
+        return (Trial(self.rules, output, calls, request.inputs) for output, calls in tried)
 
     def verdicts(self, tried: Sequence[RuleVerdict]) -> list[RuleVerdict]:
         """Returns what was said, as verdicts on the rules of the case."""
@@ -142,7 +142,7 @@ def _undecided(rules: Rules, verdicts: Sequence[RuleVerdict]) -> _Places:
         (place, number)
         for place, part in enumerate(_parts(rules))
         for number, assertion in enumerate(part.assertions)
-        for outcomes in [{checks[place][number] for checks in seen}]
+        for outcomes in [{checks[place][number] for checks in seen if number < len(checks[place])}]
         if len(outcomes) < 2 and (outcomes != {True} or may_never_fail(assertion))
     ]
     return {where: at for at, where in enumerate(left)}
@@ -154,7 +154,7 @@ def _only(rules: Rules, places: _Places) -> Rules:
 
 def plan_of(request: AuditedCase, question: str) -> AuditPlan:
     """Returns what is to be tried on a case. `question`: what it asks for, in words."""
-    rules, reference = request.rules, request.reference
+    rules, reference = request.rules, request.basis
     made: list[Mutant] = []
     if reference is not None:
         made = mutants(
@@ -164,13 +164,15 @@ def plan_of(request: AuditedCase, question: str) -> AuditPlan:
             on_log=rules.look_at_log(),
             assertions=[*rules.assertions()],
         )
+    if request.reference is None:  # what else a recorded answer says need not be denied
+        made = [mutant for mutant in made if mutant.kind != "negation"]
     return AuditPlan(request, tuple(cheats(request)), tuple(made))
 
 
 def holes_of(plan: AuditPlan, verdicts: Sequence[RuleVerdict], *, canary: bool = False) -> Holes:
     """The holes of a case, from the verdicts on `plan.trials()`."""
-    reference, rules = plan.asked.reference, plan.asked.rules
-    ours = 0 if reference is None else 1 + len(reference.paraphrases)
+    reference, basis, rules = plan.asked.reference, plan.asked.basis, plan.asked.rules
+    ours = 0 if basis is None else 1 + len(basis.paraphrases)
     own, rest = verdicts[:ours], verdicts[ours:]
     cheated, rest = rest[: len(plan.cheats)], rest[len(plan.cheats) :]
     mutated, probed = rest[: len(plan.mutants)], rest[len(plan.mutants) :]
@@ -188,8 +190,10 @@ def holes_of(plan: AuditPlan, verdicts: Sequence[RuleVerdict], *, canary: bool =
         if right and trial.passed is not None
     ]
     survivors = tuple(_survivor(mutant) for mutant, trial in alive if trial.passed and not mutant.look)
-    sure = [trial for mutant, trial in alive if not mutant.look]
-    checks = () if canary else tuple(_blamed(rules, [*own, *cheated, *mutated, *probed], known=reference is not None))
+    sure = [trial for mutant, trial in alive if not mutant.look and reference is not None]
+    right_answers = len(own) + len(plan.asked.recorded)
+    seen = [*own, *cheated, *mutated, *probed]
+    checks = () if canary else tuple(_blamed(rules, seen, known=reference is not None, right_answers=right_answers))
     findings = () if canary else _findings(plan, own, verdicts, checks, fails=fails)
     return Holes(
         cheats=counted,
@@ -238,14 +242,19 @@ def _findings(
     return tuple(named)
 
 
-def _blamed(rules: Rules, verdicts: Sequence[RuleVerdict], *, known: bool) -> Iterator[CheckFinding]:
-    """The checks that passed everything that was tried, or nothing of it. `known`: the reference was among it."""
+def _blamed(
+    rules: Rules, verdicts: Sequence[RuleVerdict], *, known: bool, right_answers: int
+) -> Iterator[CheckFinding]:
+    """The checks that passed everything that was tried, or nothing of it. `known`: the reference was among it.
+
+    A check that had a verdict on no more than the `right_answers` may well fail a wrong one.
+    """
     seen = [verdict.checks for verdict in verdicts if verdict.checks]
     for place, part in enumerate(_parts(rules)):
         for number, assertion in enumerate(part.assertions):
             passed_each = [checks[place][number] for checks in seen if number < len(checks[place])]
             outcomes = [passed for passed in passed_each if passed is not None]
-            if outcomes and all(outcomes) and may_never_fail(assertion):
+            if len(outcomes) > right_answers and all(outcomes) and may_never_fail(assertion):
                 yield CheckFinding("never-fails", described(assertion), part.title)
             elif outcomes and not any(outcomes) and _may_never_pass(assertion, known=known) and rules.passing is None:
                 yield CheckFinding("never-passes", described(assertion), part.title)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.conversations import messages_of
 from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import output_text, value_text
@@ -19,7 +21,16 @@ from minions_evals_mcp.scoring.verdicts.expected import is_pattern
 
 _TELLING = ("equals", *SIMILAR, "factuality", "levenshtein", "rouge-n", "bleu", "gleu")
 """Checks whose value is a right answer, the surest first."""
+FEW_WORDS = 4
+"""An answer on record of no more words says nothing beside what was asked for."""
 _ACCEPTING = frozenset({*_TELLING, "contains-any", "icontains-any"})
+
+
+class RecordedAnswer(NamedTuple):
+    """What a run on record answered, with its tool calls where it made some."""
+
+    output: Json
+    tool_calls: tuple[ToolCall, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +53,17 @@ class Reference:
 
 
 def reference_of(
-    case: TestCase, rules: Rules, recorded: Sequence[tuple[ToolCall, ...]] = ()
+    case: TestCase, rules: Rules, recorded: Sequence[RecordedAnswer] = ()
 ) -> Reference | None:  # fmt: skip
     """The reference of a case: its expected outputs, else what a check compares with; None where nothing says it.
 
-    `recorded`: the tool calls of runs of the case that are on record; they tell more than checks that name tools.
+    `recorded`: what runs of the case on record answered. Their tool calls tell more than checks that name tools.
     """
     assertions = [*rules.assertions(), *flat(case.assertions)]
     written = log_in(case.expected_outputs or {})
     expected_log = log_asked_for(assertions) if rules.look_at_log() else None
-    log = written or (_fitting(recorded, expected_log) if rules.look_at_log() else None)
+    logs = [answer.tool_calls for answer in recorded if answer.tool_calls]
+    log = written or (_fitting(logs, expected_log) if rules.look_at_log() else None)
     accepted = tuple(dict.fromkeys([*accepted_in(assertions), *map(_text_of, case.accepted_outputs)]))
     paraphrases = tuple(map(_record_of, case.accepted_outputs))
     output = _expected(case)
@@ -63,6 +75,21 @@ def reference_of(
     if log is not None and not rules.look_at_text():
         return Reference({"output": "Done."}, log, accepted, paraphrases, given=written is not None)
     return None
+
+
+def stand_in(recorded: Sequence[RecordedAnswer], rules: Rules) -> Reference | None:
+    """The newest answer on record that can stand in for a right one where mutants are made.
+
+    None where its text, if the checks look at it, says more than was asked for.
+    """
+    answer = next((one for one in recorded if _tells(one.output) or not rules.look_at_text()), None)
+    return None if answer is None else Reference(answer.output, answer.tool_calls, given=False)
+
+
+def _tells(output: Json) -> bool:
+    """Whether the answer says little beside what was asked for: JSON, or a few words. A conversation says much."""
+    text = "" if messages_of(output) else output_text(output)
+    return bool(text.strip()) and (text.lstrip().startswith(("{", "[")) or len(text.split()) <= FEW_WORDS)
 
 
 def _fitting(

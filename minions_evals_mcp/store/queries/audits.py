@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from minions_evals_mcp.domain.audits import Audit
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.neighbours import AgentRun, ToolCall
+from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.scoring.audit.references import RecordedAnswer
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.rows import TABLES, record_of, select
@@ -68,17 +69,17 @@ def outputs_that_passed(db: Db, *, case_ids: Sequence[str]) -> dict[str, list[Js
     return {case_id: json.loads(outputs)[:5] for case_id, outputs in rows}
 
 
-def logs_of(db: Db, inputs: Json) -> list[tuple[ToolCall, ...]]:
-    """The tool calls of the newest agent-runs with those inputs that made some; at most three."""
+def recorded_answers(db: Db, inputs: Json) -> list[RecordedAnswer]:
+    """What the newest agent-runs with those inputs answered that succeeded; at most three."""
     rows = db.execute(
         "SELECT m.id FROM agent_run_key k JOIN minion m ON m.id = k.id AND m.deleted_at IS NULL"
-        " WHERE k.inputs_digest = ? AND json_array_length(m.fields, '$.toolCallsLog') > 0"
+        " WHERE k.inputs_digest = ? AND coalesce(m.fields ->> '$.status', 'success') = 'success'"
         " ORDER BY k.at DESC, m.seq DESC LIMIT 3",
         (digest(inputs),),
     )
     records_read = [records.minion(db, row[0]) for row in rows.fetchall()]
     return [
-        record.fields.tool_calls_log or ()
+        RecordedAnswer(record.fields.outputs, record.fields.tool_calls_log)
         for record in records_read
         if record is not None and isinstance(record.fields, AgentRun)
     ]

@@ -2,7 +2,7 @@
 
 `speaker_lines.jsonl` holds messages of people who serve and of those who are served, in 15 languages, by eight authors who saw no rule of
 ours. `speaker_unseen.jsonl` holds conversations by two other authors, in some of which the user takes the other's place once: nothing is
-learnt from them, and nothing was chosen by the parts b and c.
+learnt from them, and no feature was chosen by the parts b and c.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ LINES, UNSEEN = HERE / "speaker_lines.jsonl", HERE / "speaker_unseen.jsonl"
 PENALTY = 0.004
 """The weight of half the squared weights beside the mean loss."""
 PARTS = ("a", "b", "c")
-"""The first was looked at while the features and the limit were chosen, the others not. The last is by an author of its own, who made both
-kinds as hard as they come: users who speak as professionals do, and swapped messages without a formula."""
+"""The first was looked at while the features were chosen, all three when the limit was set. The last is by an author of its own, who made
+both kinds as hard as they come: users who speak as professionals do, and swapped messages without a formula."""
 
 
 class Line(TypedDict):
