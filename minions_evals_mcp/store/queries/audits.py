@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.audits import Audit
 from minions_evals_mcp.domain.definitions import Json
@@ -12,10 +13,12 @@ from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outputs import is_erased
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.scoring.audit.references import RecordedAnswer
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.rows import TABLES, record_of, select
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.scoring.audit.references import RecordedAnswer
 
 
 @frozen_type
@@ -72,6 +75,8 @@ def outputs_that_passed(db: Db, *, case_ids: Sequence[str]) -> dict[str, list[Js
 
 def recorded_answers(db: Db, inputs: Json) -> list[RecordedAnswer]:
     """What the newest agent-runs with those inputs answered that succeeded; at most three. Erased answers say nothing."""
+    from minions_evals_mcp.scoring.audit.references import RecordedAnswer  # noqa: PLC0415  few runs are audited
+
     rows = db.execute(
         "SELECT m.id FROM agent_run_key k JOIN minion m ON m.id = k.id AND m.deleted_at IS NULL"
         " WHERE k.inputs_digest = ? AND coalesce(m.fields ->> '$.status', 'success') = 'success'"
