@@ -19,6 +19,7 @@ from minions_evals_mcp.domain.conversations import (
 )
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
+from minions_evals_mcp.domain.outputs import TOMBSTONE, is_erased
 from minions_evals_mcp.domain.values import Json, Value, to_millis
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import Db
@@ -45,6 +46,12 @@ class StoredConversation(Value):
     checker: Annotated[str, Field(exclude_if=lambda model: not model)] = ""
     read: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
     next_message: Annotated[NextMessage | None, Field(exclude_if=lambda message: message is None)] = None
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether content of it was erased: it cannot go on, and nothing can be said of it."""
+        kept = self.model_dump(mode="json", include={"turns", "session", "next_message", "last"})
+        return is_erased(kept) or any(map(TOMBSTONE.search, self.journal))
 
 
 class TalkRow(NamedTuple):
@@ -243,7 +250,7 @@ def stopped(db: Db, key: UnitKey, attempt: int) -> StoppedTalk | None:
         f"SELECT said FROM talk WHERE {_UNIT} AND attempt = ? AND spoiled <> ''", (*key, attempt)
     ).fetchone()
     said = None if found is None else StoredConversation.model_validate_json(found[0])
-    if said is None or not said.restartable or not said.turns or said.turns[-1].agent:
+    if said is None or not said.restartable or said.is_erased or not said.turns or said.turns[-1].agent:
         return None
     return StoppedTalk(attempt, said)
 

@@ -174,3 +174,15 @@ async def test_a_dry_run_says_what_playing_and_checking_the_user_costs(at: Termi
     line = dry_line(told)
     assert f"at most {told.user_calls} calls to play and check simulated users" in line
     assert f"{told.user_cost_usd + (told.target_cost_usd or 0):.4f} USD" in line
+
+
+async def test_a_conversation_of_which_content_was_erased_is_had_again_and_never_judged(
+    at: Terminal, server: Server
+) -> None:
+    says(server, "no JSON")
+    assert (await run(at, server, "agent", "--key", "k"))["code"] == 3
+    assert at.run("forget", "--subject", "What is your order", "--yes").code == 0
+    asked = says(server, '{"faults": []}')
+    assert (await run(at, server, "agent", "--key", "k"))["code"] == 0
+    assert asked == ["player", "player", "checker"]
+    assert "forgotten@" not in at.run("conversations", "latest").out

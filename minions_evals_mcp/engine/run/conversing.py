@@ -146,6 +146,8 @@ def vouched_for(attempt: int, said: StoredConversation) -> ConversationState:
 async def begun(kept: KeptVerdicts, key: UnitKey, stopped: StoppedTalk | None = None) -> ConversationState:
     """How far the unit's conversation is: the one that was cut off goes on, after a spoiled one the next begins.
 
+    One of which content was erased is had again.
+
     `stopped` is one of an earlier run that goes on in this one, because a person overruled the check that stopped it.
     """
     row = await kept.begun_talk(key)
@@ -153,7 +155,7 @@ async def begun(kept: KeptVerdicts, key: UnitKey, stopped: StoppedTalk | None = 
         return ConversationState() if stopped is None else vouched_for(stopped.attempt, stopped.said)
     if row.spoiled:
         return ConversationState(row.attempt + 1)
-    if not row.said.restartable and not row.ended:
+    if row.said.is_erased or (not row.said.restartable and not row.ended):
         return ConversationState(row.attempt)
     paid = row.said.next_message if row.player == "model" else None
     return ConversationState(row.attempt, row.said, row.ended, said_next=None if paid is None else paid.text)

@@ -58,11 +58,11 @@ async def test_a_check_that_has_a_verdict_on_right_answers_alone_is_not_one_that
     [
         ([{"type": "is-json", "value": SCHEMA}], '{"class": "refund", "order": 12}', {"name", "number"}),
         ([{"type": "is-json", "value": SCHEMA}, {"type": "contains", "value": '"refund", "order": 12'}],
-         '{"class": "refund", "order": 12}', set()),
+         '{"class": "refund", "order": 12}', set[str]()),
         ([{"type": "regex", "value": "^\\d+ ?km$"}], "12 km", {"number"}),
         ([{"type": "icontains", "value": "returned within"}],
-         "It can be returned within 30 days, as Anna wrote on 4 March; the label is in the box.", set()),
-        ([{"type": "contains", "value": "12 km"}, {"type": "contains", "value": "no such text"}], "12 km", set()),
+         "It can be returned within 30 days, as Anna wrote on 4 March; the label is in the box.", set[str]()),
+        ([{"type": "contains", "value": "12 km"}, {"type": "contains", "value": "no such text"}], "12 km", set[str]()),
     ],
     ids=["classes", "decided", "figure", "prose says more than was asked for", "does not pass itself"],
 )  # fmt: skip
@@ -74,6 +74,11 @@ async def test_mutants_of_an_answer_on_record_are_named_and_are_no_part_of_the_s
     assert set(case.mutants_survived) == survived
     assert (audited.mutant_count, audited.mutation_score) == (0, None)
     assert "no-reference" in audited.findings, "somebody must say what is right"
+
+
+async def test_an_erased_answer_is_not_tried(tmp_path: Path) -> None:
+    (case,) = (await found(tmp_path, [{"type": "icontains", "value": "forgotten"}], "forgotten@2026-11-29")).cases
+    assert case.mutants_survived == ()
 
 
 async def test_of_a_failed_run_and_of_a_conversation_no_mutant_is_made(tmp_path: Path) -> None:
