@@ -32,6 +32,7 @@ class StoredConversation(Value):
     seen with. `nextMessage` was handed in or paid for, and is not answered yet. Where the agent's memory cannot be kept,
     `restartable` is false: a conversation that is cut off begins anew. `userSeed` is the number of the user's seed, `checker`
     the model that checks the user beside the rules; `read`: it has read a conversation in which these found nothing.
+    A person vouches for the user's messages in the first `vouched` turns.
     """
 
     turns: Annotated[tuple[Turn, ...], Field(strict=False)] = ()
@@ -45,6 +46,7 @@ class StoredConversation(Value):
     user_seed: Annotated[int | None, Field(exclude_if=lambda seed: seed is None)] = None
     checker: Annotated[str, Field(exclude_if=lambda model: not model)] = ""
     read: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+    vouched: Annotated[int, Field(exclude_if=lambda turns: not turns)] = 0
     next_message: Annotated[NextMessage | None, Field(exclude_if=lambda message: message is None)] = None
 
     @property

@@ -75,7 +75,7 @@ def outputs_that_passed(db: Db, *, case_ids: Sequence[str]) -> dict[str, list[Js
 
 def recorded_answers(db: Db, inputs: Json) -> list[RecordedAnswer]:
     """What the newest agent-runs with those inputs answered that succeeded; at most three. Erased answers say nothing."""
-    from minions_evals_mcp.scoring.audit.references import RecordedAnswer  # noqa: PLC0415  each run asks here whether it was audited
+    from minions_evals_mcp.scoring.audit.references import RecordedAnswer  # noqa: PLC0415  few runs are audited
 
     rows = db.execute(
         "SELECT m.id FROM agent_run_key k JOIN minion m ON m.id = k.id AND m.deleted_at IS NULL"
