@@ -177,4 +177,4 @@ def test_a_case_of_ours_is_never_read_as_one_of_pydantic_evals(
     file = tmp_path / "ours.yaml"
     file.write_text(OURS.format(evaluators=evaluators, metadata=metadata), "utf-8")
     with pytest.raises(BadInputError, match=f"case 1: unknown key '{named}'"):
-        evaluated(lambda question: "Milan", str(file), name="ours")
+        evaluated(answer, str(file), name="ours")
