@@ -58,11 +58,11 @@ async def test_a_check_that_has_a_verdict_on_right_answers_alone_is_not_one_that
     [
         ([{"type": "is-json", "value": SCHEMA}], '{"class": "refund", "order": 12}', {"name", "number"}),
         ([{"type": "is-json", "value": SCHEMA}, {"type": "contains", "value": '"refund", "order": 12'}],
-         '{"class": "refund", "order": 12}', set()),
+         '{"class": "refund", "order": 12}', set[str]()),
         ([{"type": "regex", "value": "^\\d+ ?km$"}], "12 km", {"number"}),
         ([{"type": "icontains", "value": "returned within"}],
-         "It can be returned within 30 days, as Anna wrote on 4 March; the label is in the box.", set()),
-        ([{"type": "contains", "value": "12 km"}, {"type": "contains", "value": "no such text"}], "12 km", set()),
+         "It can be returned within 30 days, as Anna wrote on 4 March; the label is in the box.", set[str]()),
+        ([{"type": "contains", "value": "12 km"}, {"type": "contains", "value": "no such text"}], "12 km", set[str]()),
     ],
     ids=["classes", "decided", "figure", "prose says more than was asked for", "does not pass itself"],
 )  # fmt: skip
