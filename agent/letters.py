@@ -13,6 +13,7 @@ from minions_evals_mcp.engine.meant_ids import id_begun
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.messages.payloads import OWN
 from minions_evals_mcp.messages.send_message import UNREADABLE
+from minions_evals_mcp.presentation.next_steps import to_operator
 from minions_evals_mcp.report.plain import revealed
 from minions_evals_mcp.store.agent import delivery, inbox
 from minions_evals_mcp.store.agent.delivery import Delivery
@@ -91,7 +92,10 @@ def _of_delivery(shown: Json) -> list[str]:
 def _headed(head: str, shown: Json) -> list[str]:
     attempts = shown["attempts"]
     failed = f" after {attempts} failed {'try' if attempts == 1 else 'tries'}" if attempts else ""
-    return [f"{revealed(head)}{failed}", *([f"why: {revealed(str(shown['reason']))}"] if shown["reason"] else [])]
+    return [
+        f"{revealed(head)}{failed}",
+        *([f"why: {revealed(to_operator(str(shown['reason'])))}"] if shown["reason"] else []),
+    ]
 
 
 def _block(name: str, value: JsonValue) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import get_args
@@ -17,6 +18,7 @@ from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.messages.payloads import OWN
 from minions_evals_mcp.messages.send_message import UNREADABLE
 from minions_evals_mcp.operations.agent_work import MOST_MISSED, schedules, started_with
+from minions_evals_mcp.presentation.next_steps import to_operator
 from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.skills import load_skills
 from minions_evals_mcp.store.agent import delivery, inbox, lease
@@ -117,9 +119,12 @@ def _refused_skills(state: Status) -> list[str]:
     return [f"SKILLS REFUSED: {state.skills_refused}", f"  {effect} until the file is right."]
 
 
-def _waits(state: Status) -> str:
-    is_waiting = state.messages.get("pending", 0) > 0
-    return f"; the oldest pending one has waited {state.lag_seconds:.0f} s" if is_waiting else ""
+def _waits(counted: Mapping[str, int], state: Status) -> str:
+    """The wait of the oldest pending message, behind a count with one; the other count may hold it."""
+    if not counted.get("pending"):
+        return ""
+    which = "pending one" if counted["pending"] == state.messages["pending"] else "pending one of both kinds"
+    return f"; the oldest {which} has waited {state.lag_seconds:.0f} s"
 
 
 def in_words(state: Status) -> str:
@@ -129,8 +134,12 @@ def in_words(state: Status) -> str:
         f"agent: {f'running as {state.holder}' if state.running else 'not running'}",
         *([f"CANNOT WRITE: {state.cannot_write}"] if state.cannot_write else []),
         *_refused_skills(state),
-        f"messages: {_counted(state.sent)}{_waits(state)}",
-        *([f"internal messages (events and schedules): {_counted(own)}"] if any(own.values()) else []),
+        f"messages: {_counted(state.sent)}{_waits(state.sent, state)}",
+        *(
+            [f"internal messages (events and schedules): {_counted(own)}{_waits(own, state)}"]
+            if any(own.values())
+            else []
+        ),
         f"unprocessed events: {state.events_behind}",
         *(
             f"source {source['source']} is down since {source['since']}: {_short(source['reason'])}"
@@ -185,4 +194,4 @@ def _waiting(letter: Json) -> str:
 
 
 def _short(reason: JsonValue) -> str:
-    return shortened(str(reason), 200)
+    return shortened(to_operator(str(reason)), 200)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.next_steps import Argument, Next, Value, parts
 from minions_evals_mcp.presentation.operations_table import ARGUMENTS, OF_TOOLS, OPERATIONS, OPTIONS, At
 
@@ -26,6 +27,8 @@ RUNS_CODE = ("python:", "command:", "http:", "https:")
 """How a target begins that runs code or calls an address."""
 _TARGET, _MODEL = ("target", "TARGET"), "openai:MODEL"
 """A target to be filled in: callers of tools name a model."""
+_ASKED = late(r"([Aa])sk the operator to (?:run (`[^`]+`)(?:, which)?|set)")
+"""What `_by_somebody` says."""
 _SENTENCE_ENDS = (". ", "? ", "! ", "\n")
 
 
@@ -193,6 +196,11 @@ def _by_somebody(terms: Terms, step: Next, operator: str) -> str:
         return f"ask {operator} to set {_variables(step)}"
     who = "a person" if OPERATIONS[step.operation].person else operator
     return f"ask {who} to run `{terms.call(step)}`" + (f", which {step.reason}" if step.reason else "")
+
+
+def to_operator(text: str) -> str:
+    """A kept text whose steps are for another reader, as the operator reads it: what they are to be asked they do."""
+    return _ASKED.sub(lambda asked: asked[2] or ("Set" if asked[1] == "A" else "set"), text)
 
 
 def _variables(step: Next) -> str:

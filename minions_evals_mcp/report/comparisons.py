@@ -27,7 +27,7 @@ def show_comparison(
     out = console()
     verdict = f"{summary.verdict.upper()}  {printable(summary.in_words, 400)}"
     out.print(Text(on_screen(verdict, out), style=STYLE[summary.verdict]), soft_wrap=True)
-    for line in [next_line(_next(summary), store), *_figures(summary)]:
+    for line in [next_line(after_comparison(summary), store), *_figures(summary)]:
         out.print(Text(on_screen(line, out)), soft_wrap=True)
     for title, cases in (("worse", summary.worse), ("better", summary.better)):
         if cases:
@@ -101,7 +101,7 @@ def _closing(summary: ComparisonSummary, place: str) -> list[str]:
     return [*lines, f"comparison {summary.comparison_id}{place}"]
 
 
-def _next(summary: ComparisonSummary) -> str:
+def after_comparison(summary: ComparisonSummary) -> str:
     """The command that follows from the verdict."""
     wins = (summary.verdict, summary.winner) == ("improved", summary.version_b)
     if wins and summary.current_version == summary.version_a:

@@ -12,6 +12,8 @@ from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
 
 NEXT = "Next: minions-evals "
+PAGE = "view"
+"""The command where no other follows."""
 
 
 def next_line(command: str, store: Path | None) -> str:
@@ -22,7 +24,7 @@ def next_line(command: str, store: Path | None) -> str:
 def run_command(benchmark_id: str, *, target: str | None, version: str | None = None) -> str:
     """Returns the command that runs a benchmark as it ran; the page where only a config or a program can run it."""
     if target is not None and target.startswith((OF_A_CONFIG, OF_A_FUNCTION)):
-        return "view"
+        return PAGE
     options = (("--prompt-version", version), ("--target", target))
     return " ".join(
         ["run-benchmark", benchmark_id, *(f"{name} {shlex.quote(given)}" for name, given in options if given)]

@@ -212,6 +212,15 @@ def newest_with_event(db: Db, kind: str, *, first: str, last: str) -> str | None
     return None if row is None else row[0]
 
 
+def has_regressed_since(db: Db, benchmark_id: str, since: str) -> bool:
+    """Whether a run of the benchmark was recorded as a regression since that run, by more than chance."""
+    regressed = (
+        "SELECT EXISTS (SELECT 1 FROM benchmark_run WHERE benchmark_id = ? AND is_regression"
+        " AND rest ->> '$.evidence' = 'supported' AND rest ->> '$.fall.since' = ?)"
+    )
+    return bool(db.execute(regressed, (benchmark_id, since)).fetchone()[0])
+
+
 @frozen_type
 class Mean:
     """A criterion's or named metric's mean over a benchmark-run."""

@@ -103,6 +103,13 @@ def test_what_the_agent_puts_to_itself_is_counted_apart(commands: Commands) -> N
     shown = commands.said("status")
     assert "messages: 1 pending, 0 done, 0 dead;" in shown
     assert "internal messages (events and schedules): 1 pending, 0 done, 0 dead" in shown
+    assert shown.count("has waited") == 2
+
+
+def test_the_wait_stands_behind_the_count_that_holds_who_waits(commands: Commands) -> None:
+    commands.put(Arriving("event:1", "test-run-recorded", "c", None, {}))
+    sent, own = (line for line in commands.said("status").splitlines() if "messages" in line)
+    assert ("has waited" in sent, "has waited" in own) == (False, True)
 
 
 def test_a_message_is_sent_seen_dead_and_retried(commands: Commands) -> None:

@@ -49,6 +49,24 @@ def named_in(ended: Ended) -> Iterator[str]:
             yield line
 
 
+DECIDING = """
+run-benchmark b --prompt-version v1 | plan b | trend b | run-benchmark b --prompt-version v2 | plan b | plan b --effect 0.9 | trend b
+what-changed b | compare b | audit b | try-version b v2
+run-benchmark b --prompt-version v1 | what-changed b
+"""
+"""Commands whose answer decides what is done next."""
+
+
+def test_every_answer_that_decides_something_names_the_command_that_follows(at: Terminal) -> None:
+    records = two_versions([0], range(10))
+    records["relations"] = [{"sourceId": "v2", "targetId": "v1", "type": "follows"}]
+    assert at.run("import", at.file("s.json", records)).code == 0
+    for line in filter(None, re.split(r" \| |\n", DECIDING)):
+        ended = at.run(*shlex.split(line))
+        assert ended.code == 0, (line, ended)
+        assert "Next: minions-evals " in ended.out, (line, ended.out)
+
+
 AGENT = """
 def answer(question):
     return {known}

@@ -13,13 +13,15 @@ import pytest
 from pydantic import ValidationError
 
 from minions_evals_mcp.domain.definitions import TestCase
-from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.neighbours import AgentRun, ToolCall
 from minions_evals_mcp.domain.records import record_from_wire
 from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, save_records
 from minions_evals_mcp.errors import BadInputError, NotFoundError, StoppedError
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.suites.suite_from_traces import Request, TraceNote, run
 from minions_evals_mcp.scoring.discovery.coverage import Dimension, coverage
+from minions_evals_mcp.scoring.discovery.proposals import passed, proposed
+from minions_evals_mcp.scoring.discovery.readings import Trace, read_by_rules
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.erasure.forgetting import forget
 from minions_evals_mcp.store.erasure.scope import ErasureScope
@@ -245,6 +247,39 @@ async def test_an_agent_without_traces_and_options_that_do_not_fit_are_refused(e
     for wrong in ({"notes": [{"trace_id": "t"}]}, {"max_cost_usd": 1.0}):
         with pytest.raises(ValidationError, match="set reader to"):
             Request.model_validate({"agent_id": "a", **wrong})
+
+
+def _claiming(number: int, *, calls: bool, request: str = "Refund order {} please, I am in a hurry") -> Trace:
+    """A trace that says a refund was made; a sound one made it, and says so in other words."""
+    said = f"I refunded order {number}." if calls else f"Your refund for order {number} has been issued."
+    steps = (ToolCall(tool="refund_order", arguments={"order": number}, result="ok"),) if calls else ()
+    return Trace(str(number), {"input": request.format(number)}, {"output": said}, steps=steps, has_log=True)
+
+
+@pytest.mark.parametrize(
+    ("sound", "expected"),
+    [
+        ([_claiming(number, calls=True) for number in range(3)], ("trajectory:tool-used", "refund_order")),
+        ([_claiming(number, calls=True) for number in range(2)], ("trajectory:step-count", {"min": 1})),
+        (
+            [_claiming(number, calls=True, request="Hello {}") for number in range(9)],
+            ("trajectory:step-count", {"min": 1}),
+        ),
+    ],
+)
+def test_a_claim_without_a_call_is_checked_by_calls_and_not_by_its_words(
+    sound: list[Trace], expected: tuple[str, object]
+) -> None:
+    wrong = _claiming(99, calls=False)
+    reading = read_by_rules(wrong)
+    assert reading is not None
+    assert reading.code == "claimed-without-call"
+    checks = proposed(reading, wrong, None, sound)
+    assert checks is not None
+    assert [(check.type, check.value) for check in checks.assertions] == [expected]
+    assert not checks.only_this
+    right = replace(wrong, steps=_claiming(99, calls=True).steps)
+    assert passed(checks.assertions, right)
 
 
 def test_the_command_tells_kinds_drafts_and_what_comes_next(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from minions_evals_mcp.presentation.next_steps import (
     Terms,
     Tools,
     in_terms,
+    to_operator,
     tool_arguments,
 )
 from minions_evals_mcp.presentation.operations_table import OPERATIONS
@@ -139,6 +140,14 @@ def test_a_sentence_holds_the_call_and_whoever_has_to_run_it(step: Next, terms: 
     assert not [character for character in sentence if "\ue000" <= character <= "\uf8ff"]
     if isinstance(terms, Tools) and OPERATIONS[step.operation].tool is None:
         assert "Ask the operator to run `" in sentence or "Ask a person to run `" in sentence
+
+
+@pytest.mark.parametrize("step", STEPS, ids=NAMES)
+def test_the_operator_is_not_told_to_ask_the_operator(step: Next) -> None:
+    kept, typed = (in_terms(f"No. {step}. Or {step}.", terms) for terms in (Messages(STORE), Terminal(STORE)))
+    assert "the operator" not in to_operator(kept)
+    if "the operator" in kept:
+        assert to_operator(kept) == typed.replace(". set ", ". Set ")
 
 
 def test_a_resumed_run_is_given_every_setting_that_it_was_started_with() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from minions_evals_mcp.cli.derived import GivenOptions, takes
 from minions_evals_mcp.cli.run.showing import progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.operations import try_version as operation
 from minions_evals_mcp.operations.ids import with_whole_ids
+from minions_evals_mcp.report.next_command import next_line
 
 
 @takes("try-version")
@@ -39,5 +42,15 @@ async def try_version(
         request = await with_whole_ids(engine, given.request(operation.Request, benchmark_id=id, version=version))
         with progress_line(common, engine, takes_key=True) as progress:
             answer = await operation.run(engine, request, progress=progress)
-    reply(common, answer, [answer.in_words])
-    return 0
+    return reply(common, answer, [answer.in_words, *_following(answer, common.db)])
+
+
+def _following(answer: operation.Answer, store: Path | None) -> list[str]:
+    """The command that follows: where sealed cases decided, the approval that they allow; else that of the open comparison."""
+    if answer.may_be_approved:
+        return [next_line(f"approve {answer.version} --by YOU", store)]
+    if answer.open is None or answer.sealed is not None:
+        return []
+    from minions_evals_mcp.report.comparisons import after_comparison  # noqa: PLC0415  rich is imported where a person looks
+
+    return [next_line(after_comparison(answer.open), store)]

@@ -12,9 +12,12 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure
-from minions_evals_mcp.domain.values import first_named
+from minions_evals_mcp.domain.values import first_named, one_line
 from minions_evals_mcp.engine.failures.receipts import model_sentence
+from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.operations import classify_failure as operation
+from minions_evals_mcp.operations import get_run
+from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import LATEST, whole_id
 from minions_evals_mcp.report.plain import printable
 
@@ -61,8 +64,19 @@ async def classify(
         async for failure in operation.analysed(engine, failed, by):
             reply(common, failure.wire(), _lines(failure))
     if not failed and not common.json:
-        tell("none of its runs failed\n")
+        tell(await _nothing_failed(engine, run_id))
     return 0
+
+
+async def _nothing_failed(engine: Engine, run_id: str) -> str:
+    """That no output failed; of a run without figures, that it came to none, and why."""
+    try:
+        job = await get_run.job(engine, run_id)
+    except NotFoundError:  # a test-run by its id
+        return "none of its runs failed\n"
+    if job.state != "failed":
+        return "none of its runs failed\n"
+    return f"none of its outputs was judged: {one_line(printable(job.reason, 8_000))}\n"
 
 
 def _causes_told(causes: Sequence[Cause]) -> str:
@@ -74,7 +88,7 @@ def _causes_told(causes: Sequence[Cause]) -> str:
         lines += [
             printable(cause.summary, 500),
             f"  {share}cases: {first_named(affected, len(affected), of=cause.cases)}",
-            f"  next: {cause.suggestion}",
+            f"  Next: {cause.suggestion}",
         ]
     return "\n".join([*lines, ""]) + "\n" if lines else ""
 

@@ -18,7 +18,7 @@ from minions_evals_mcp.presentation.verdict_words import (
     judged_instead,
     trend_heading,
 )
-from minions_evals_mcp.report.next_command import next_line, run_command
+from minions_evals_mcp.report.next_command import PAGE, next_line, run_command
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
 
@@ -72,10 +72,20 @@ async def what_changed(
         given = GivenOptions(offered_as("cli", "trend"), {"since": since})
         request = given.request(operation.Request, benchmark_id=await whole_id(engine, id, "benchmark"))
         changes = await operation.changes(engine, request)
-    return reply(common, changes, _change_lines(changes))
+        target = await operation.newest_target(engine, changes.benchmark_id)
+    return reply(common, changes, _change_lines(changes, next_line(_next_look(changes, target), common.db)))
 
 
-def _change_lines(seen: WhatChanged) -> list[str]:
+def _next_look(seen: WhatChanged, target: str | None) -> str:
+    """The command that follows: why the newest run that fell failed, a run where there are too few to see a change, else the page."""
+    moved = next((level for level in reversed(seen.levels) if level.began == "moved"), None)
+    if seen.drops or (moved is not None and (moved.delta or 0) < 0):
+        fell = seen.drops[0].run_id if seen.drops else moved.run_id if moved is not None else ""
+        return f"classify {short_id(fell)}"
+    return PAGE if seen.runs >= SMALLEST_WINDOW else run_command(seen.benchmark_id, target=target)
+
+
+def _change_lines(seen: WhatChanged, following: str) -> list[str]:
     moved = sum(level.began == "moved" for level in seen.levels)
     runs, changes, flaky = (
         counted(seen.runs, "run"),
@@ -87,6 +97,7 @@ def _change_lines(seen: WhatChanged) -> list[str]:
     outputs = f"outputs cost {sum(costs):.4f} USD" if costs else "unknown output cost"
     return [
         head,
+        following,
         *(f"  {printable(sentence, 400)}" for sentence in seen.sentences),
         f"  {outputs}; the runs spent {seen.spent_usd:.4f} USD",
     ]

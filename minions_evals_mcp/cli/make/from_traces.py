@@ -47,6 +47,14 @@ async def from_traces(
     return reply(common, answer, list(_lines(answer, request)))
 
 
+def _weakness(*, only_this: bool, passes_corrected: bool | None) -> str:
+    """What a check of the answer's words alone does not find, and whom it may wrong."""
+    if not only_this:
+        return ""
+    barred = "" if passes_corrected else ", and a right answer in the same words would fail"
+    return f"; a paraphrase of the wrong answer would pass{barred}"
+
+
 def _lines(answer: operation.TracesShown, request: operation.Request) -> Iterator[str]:
     if request.accept:
         yield from (f"{ident}: active" for ident in answer.accepted)
@@ -63,7 +71,7 @@ def _lines(answer: operation.TracesShown, request: operation.Request) -> Iterato
     for draft in answer.drafts[:SHOWN]:
         tried = "fails its trace" + {True: ", passes the corrected answer", None: "", False: ""}[draft.passes_corrected]
         controls = f", passes {_number(draft.controls, 'trace')} without a failure" if draft.controls else ""
-        weak = "; a paraphrase of the wrong answer would pass" if draft.only_this else ""
+        weak = _weakness(only_this=draft.only_this, passes_corrected=draft.passes_corrected)
         checks = ", ".join(str(check["type"]) for check in draft.assertions)
         decided = "" if draft.status == "draft" else f"  ({draft.status}, left as it is)"
         yield printable(f"  {draft.test_case_id}{decided}  {draft.name}", 140)

@@ -17,7 +17,8 @@ from minions_evals_mcp.engine.people.agreement import (
     UserCheckAgreement,
     judges_agreement,
 )
-from minions_evals_mcp.operations.ids import whole_id
+from minions_evals_mcp.operations.ids import LATEST, whole_id
+from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable
 
 NAMED = 10
@@ -49,11 +50,20 @@ async def agreement(
             if nothing.user_check is None:
                 raise
             return reply(common, nothing.user_check, [*_user_check(nothing.user_check)])
-    return reply(common, agreed, _lines(agreed))
+    return reply(common, agreed, _lines(agreed, next_line(_next(agreed), common.db)))
 
 
-def _lines(shown: JudgesAgreement) -> Iterator[str]:
+def _next(shown: JudgesAgreement) -> str:
+    """The command that follows: more labels where too few say nothing, probes of a judge that cannot be trusted, else its figures."""
+    states = {licence.state for licence in shown.licences}
+    if not states or "unknown" in states:
+        return f"label {shown.benchmark_id}"
+    return f"judge-check {shown.benchmark_id}" if "unqualified" in states else f"runs {LATEST}"
+
+
+def _lines(shown: JudgesAgreement, following: str) -> Iterator[str]:
     yield f"{printable(shown.title)}: people and the model judged {shown.outputs} outputs alike in {_figures(shown.overall)}"
+    yield following
     if len(shown.criteria) > 1:
         yield from (f"  {printable(criterion.title, 60)}: {_figures(criterion.found)}" for criterion in shown.criteria)
     yield from (_licence(licence) for licence in shown.licences)

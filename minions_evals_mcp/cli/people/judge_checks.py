@@ -10,10 +10,12 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.derived import GivenOptions, help_of, takes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.domain.results import ProbeResult
+from minions_evals_mcp.domain.values import short_id
 from minions_evals_mcp.judges.probes import PROBES, ProbeKind
 from minions_evals_mcp.operations.ids import with_whole_ids
 from minions_evals_mcp.operations.operator.judge_check import Answer, CriterionCheck, Request, estimate, run
 from minions_evals_mcp.operations.table import TABLE
+from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable
 
 FAILED, BROKEN = 1, 3
@@ -52,10 +54,18 @@ async def check(
         return await _estimate(request, common)
     async with session(common) as engine:
         checked = await run(engine, await with_whole_ids(engine, request))
-    reply(common, checked, _handed_in(checked))
-    if checked.errors or checked.stopped:
-        return BROKEN
-    return FAILED if any(result.failed for criterion in checked.criteria for result in criterion.results) else 0
+    failed = any(result.failed for criterion in checked.criteria for result in criterion.results)
+    reply(common, checked, [*_handed_in(checked), *_following(checked, common, failed=failed)])
+    return BROKEN if checked.errors or checked.stopped else FAILED if failed else 0
+
+
+def _following(checked: Answer, common: Common, *, failed: bool) -> Iterator[str]:
+    """Yields the command that follows: another judge in place of one that failed, labels for one that did not."""
+    if checked.errors or checked.stopped:  # it has said that it is to be repeated
+        return
+    run_id = short_id(checked.run_id)
+    command = f"rejudge {run_id} --judge llm --judge-model PROVIDER:MODEL" if failed else f"label {run_id}"
+    yield next_line(command, common.db)
 
 
 async def _estimate(request: Request, common: Common) -> int:

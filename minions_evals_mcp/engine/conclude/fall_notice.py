@@ -10,13 +10,19 @@ from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.store.benchmarks import BenchmarkHead
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.runs import has_regressed_since
 
 
 def tell_fall(
     db: Db, run: Record[BenchmarkRun], benchmark: BenchmarkHead, fall: SupportedFall, *, changed: str
 ) -> None:  # fmt: skip
-    """Records the event and tells the orchestrator "benchmark-fall", once per run that the fall is measured from."""
+    """Records the event and tells the orchestrator "benchmark-fall", once per run that the fall is measured from.
+
+    A run that stays where a regression left it is no news: "benchmark-regression" has told of that fall.
+    """
     append(db, Event("fall-found", "benchmark-run", run.id, {"since": fall.since, "of": fall.of}), at=run.fields.ran_at)
+    if has_regressed_since(db, benchmark.id, fall.since):
+        return
     sentence = f"{benchmark.title}: {fall_in_words(fall)}; {changed}."
     payload: Json = {
         "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": fall.since, "of": fall.of,

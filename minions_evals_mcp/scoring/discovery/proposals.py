@@ -25,7 +25,10 @@ MOST_CONTROLS = 40
 LEAST_ALIKE = 3
 """What so many sound traces have in common is taken for what a right one has."""
 _SENTENCE = re.compile(r"[^.!?\n]+")
+_WORD = re.compile(r"\w+")
 _CLAIMED = 60
+_ALIKE = 0.5
+"""Requests that share this much of their words ask for the same kind of thing."""
 
 
 @frozen_type
@@ -58,10 +61,10 @@ def proposed(
 ) -> ProposedChecks | None:
     """The first checks that the trace fails, the corrected one and all controls pass; None where nothing does."""
     sound = _comparable(reading, controls)[:MOST_CONTROLS]
-    for checks in (*_of_others(reading, trace, controls), *_candidates(reading, trace, corrected)):
+    for checks in (*_of_claim(reading, trace, controls), *_candidates(reading, trace, corrected)):
         if passed(checks, trace) is not False or (corrected is not None and passed(checks, corrected) is not True):
             continue
-        is_general = _is_general(checks)
+        is_general = _is_general(checks) and reading.code != "claimed-without-call"
         if is_general and not all(passed(checks, control) is True for control in sound):
             continue
         only_this = all(check.type in ("not-equals", "not-icontains") for check in checks)
@@ -87,17 +90,33 @@ def _is_general(checks: Sequence[Assertion]) -> bool:
     return all(check.type in _GENERAL for check in checks)
 
 
-def _of_others(reading: TraceReading, trace: Trace, controls: Sequence[Trace]) -> Iterator[tuple[Assertion, ...]]:
-    """That the tool is called which every sound trace with the same claim called, and this one did not."""
+def _of_claim(reading: TraceReading, trace: Trace, controls: Sequence[Trace]) -> Iterator[tuple[Assertion, ...]]:
+    """That the tool is called which every sound trace with such a claim or request called; else that anything is."""
     if reading.code != "claimed-without-call" or not reading.about:
         return
-    alike = [
-        frozenset(step.tool for step in other.steps) for other in controls if reading.about in other.text.casefold()
-    ]
+    same_deed = [other for other in controls if reading.about in other.text.casefold()]
+    others = same_deed if len(same_deed) >= LEAST_ALIKE else [*_that_ask_alike(trace, controls)]
+    alike = [frozenset(step.tool for step in other.steps) for other in others]
     called = {step.tool for step in trace.steps}
     common = {tool for tools in alike for tool in tools if all(tool in other for other in alike)}
     if len(alike) >= LEAST_ALIKE and common - called:
         yield tuple(Assertion(type="trajectory:tool-used", value=tool) for tool in sorted(common - called))
+    if trace.has_log and not called:
+        yield (Assertion(type="trajectory:step-count", value={"min": 1}),)
+
+
+def _that_ask_alike(trace: Trace, others: Sequence[Trace]) -> Iterator[Trace]:
+    asked = _words(trace)
+    return (other for other in others if _overlap(asked, _words(other)) >= _ALIKE)
+
+
+def _words(trace: Trace) -> frozenset[str]:
+    return frozenset(word for word in _WORD.findall(trace.asked.casefold()) if not any(map(str.isdigit, word)))
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of all their words that both have."""
+    return len(one & other) / len(one | other) if one | other else 0.0
 
 
 def _candidates(reading: TraceReading, trace: Trace, corrected: Trace | None) -> Iterator[tuple[Assertion, ...]]:

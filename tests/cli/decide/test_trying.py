@@ -11,7 +11,10 @@ def test_a_candidate_is_tried_against_the_version_in_use_and_its_run_is_shown_ag
     records["relations"] = [{"sourceId": "v2", "targetId": "v1", "type": "follows"}]
     assert at.run("import", at.file("s.json", records)).code == 0
     tried = at.run("try-version", "b", "v2")
-    assert (tried.code, tried.out) == (0, "Open cases: improved (+0.800).\n"), tried.err
+    assert tried.code == 0, tried.err
+    verdict, following = tried.out.splitlines()
+    assert verdict == "Open cases: improved (+0.800)."
+    assert following == "Next: minions-evals approve v2 --by YOU"
     found = at.run("try-version", "b", "v2", "--json").one()
     assert (found["version"], found["against"], found["budget"]) == ("v2", "v1", None)
     newest = at.run("runs", "latest", "--json").one()

@@ -186,6 +186,17 @@ def test_a_fall_that_is_more_than_chance_fails_the_gate_whatever_its_size_and_st
     assert str(ended[5].out).count('"benchmark-fall"') == 1, "told once"
 
 
+@pytest.mark.parametrize("name", [*FALLS, "regression"])
+def test_one_fall_is_told_once_however_long_it_stays(at: Terminal, name: str) -> None:
+    before, after, _ = {**FALLS, "regression": ([1.0] * 20, [0.0] * 12 + [1.0] * 8, "passes")}[name]
+    at.run("import", at.file("s.json", scored_suite(before, after)))
+    ended = at.many(run_of("v1"), *(run_of("v2", "--key", key) for key in "abc"), ["outbox", "--json"])
+    told = [
+        word for word in ("benchmark-regression", "benchmark-fall") for _ in range(ended[-1].out.count(f'"{word}"'))
+    ]
+    assert told == ["benchmark-regression" if name == "regression" else "benchmark-fall"]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_unchanged_outputs_that_vary_by_chance_pass_the_gate(at: Terminal, seed: int) -> None:
     at.run("import", at.file("s.json", scored_suite(noisy(seed, 60, 0.8), noisy(seed + 100, 60, 0.8))))
