@@ -78,15 +78,16 @@ _REPLY = TypeAdapter(FoundFaults)
 
 
 async def review_user(
-    judge: LlmJudge, setup: Conversation, turns: Sequence[Turn], ended: Ending
+    judge: LlmJudge, setup: Conversation, turns: Sequence[Turn], ended: Ending, *, vouched: int = 0
 ) -> tuple[tuple[UserFault, ...], QuestionCost] | JudgeErrored:
     """The faults of the user in a conversation that has ended, in the order of their turns, and what the question cost.
 
-    A fault counts only with words that the user said in its turn; a fixed opening is its author's. `JudgeErrored` where the
-    model gave no usable answer.
+    A fault counts only with words that the user said in its turn; a fixed opening is its author's, and for the messages of
+    the first `vouched` turns a person vouches. `JudgeErrored` where the model gave no usable answer.
     """
     mark = judge.mark()
-    person, said = instructions_of(setup), _lines(setup, turns, ended)
+    fixed = max(vouched, int(bool(turns) and turns[0].user == setup.opening))
+    person, said = instructions_of(setup), _lines(turns, ended, fixed)
     if mark in person or mark in said:
         return JudgeErrored(FORGED)
     kinds = "\n".join(f"- {kind}: {meaning}" for kind, meaning in KINDS.items())
@@ -95,7 +96,7 @@ async def review_user(
         user=f"{marked('Who the user was to be', person, mark)}\n\n{marked('The conversation', said, mark)}",
         max_tokens=MAX_TOKENS,
         schema=SCHEMA,
-        read=partial(_read, setup=setup, turns=turns),
+        read=partial(_read, fixed=fixed, turns=turns),
     )
     answered = await judge.put(question)
     if isinstance(answered, JudgeErrored):
@@ -104,12 +105,12 @@ async def review_user(
     return tuple(_fault(one) for one in sorted(found.faults, key=lambda one: one.turn)), cost
 
 
-def _lines(setup: Conversation, turns: Sequence[Turn], ended: Ending) -> str:
+def _lines(turns: Sequence[Turn], ended: Ending, fixed: int) -> str:
     """The conversation, a line for each message, and whether the user left it."""
     lines: list[str] = []
     for number, turn in enumerate(turns, 1):
-        fixed = " (fixed, not to be checked)" if _is_fixed(setup, turns, number) else ""
-        lines += [f"[{number}] User{fixed}: {_shown(turn.user)}", f"[{number}] Agent: {_shown(turn.agent)}"]
+        left = " (fixed, not to be checked)" if number <= fixed else ""
+        lines += [f"[{number}] User{left}: {_shown(turn.user)}", f"[{number}] Agent: {_shown(turn.agent)}"]
     return "\n".join([*lines, "Then the user left." if ended == "user" else "Then the conversation was ended."])
 
 
@@ -119,19 +120,15 @@ def _shown(text: str) -> str:
     return "\n    ".join(whole.splitlines())
 
 
-def _is_fixed(setup: Conversation, turns: Sequence[Turn], number: int) -> bool:
-    return number == 1 and turns[0].user == setup.opening
+def _read(text: str, fixed: int, turns: Sequence[Turn]) -> FoundFaults | Flaw:
+    return verdict_in(text, partial(_vetted, fixed=fixed, turns=turns), FoundFaults.model_dump_json)
 
 
-def _read(text: str, setup: Conversation, turns: Sequence[Turn]) -> FoundFaults | Flaw:
-    return verdict_in(text, partial(_vetted, setup=setup, turns=turns), FoundFaults.model_dump_json)
-
-
-def _vetted(reply: Json, setup: Conversation, turns: Sequence[Turn]) -> FoundFaults | Flaw:
+def _vetted(reply: Json, fixed: int, turns: Sequence[Turn]) -> FoundFaults | Flaw:
     found = in_form(_REPLY, reply, _PROPERTIES)
     if isinstance(found, Flaw):
         return found
-    kept = [one for one in found.faults if not _is_fixed(setup, turns, one.turn)]
+    kept = [one for one in found.faults if one.turn > fixed]
     flaw = next((why for one in kept if (why := _flaw(one, turns))), "")
     return Flaw(flaw) if flaw else found.with_trusted(faults=tuple(kept))
 

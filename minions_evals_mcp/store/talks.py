@@ -19,6 +19,7 @@ from minions_evals_mcp.domain.conversations import (
 )
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
+from minions_evals_mcp.domain.outputs import TOMBSTONE, is_erased
 from minions_evals_mcp.domain.values import Json, Value, to_millis
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import Db
@@ -31,6 +32,7 @@ class StoredConversation(Value):
     seen with. `nextMessage` was handed in or paid for, and is not answered yet. Where the agent's memory cannot be kept,
     `restartable` is false: a conversation that is cut off begins anew. `userSeed` is the number of the user's seed, `checker`
     the model that checks the user beside the rules; `read`: it has read a conversation in which these found nothing.
+    A person vouches for the user's messages in the first `vouched` turns.
     """
 
     turns: Annotated[tuple[Turn, ...], Field(strict=False)] = ()
@@ -44,7 +46,14 @@ class StoredConversation(Value):
     user_seed: Annotated[int | None, Field(exclude_if=lambda seed: seed is None)] = None
     checker: Annotated[str, Field(exclude_if=lambda model: not model)] = ""
     read: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+    vouched: Annotated[int, Field(exclude_if=lambda turns: not turns)] = 0
     next_message: Annotated[NextMessage | None, Field(exclude_if=lambda message: message is None)] = None
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether content of it was erased: it cannot go on, and nothing can be said of it."""
+        kept = self.model_dump(mode="json", include={"turns", "session", "next_message", "last"})
+        return is_erased(kept) or any(map(TOMBSTONE.search, self.journal))
 
 
 class TalkRow(NamedTuple):
@@ -243,7 +252,7 @@ def stopped(db: Db, key: UnitKey, attempt: int) -> StoppedTalk | None:
         f"SELECT said FROM talk WHERE {_UNIT} AND attempt = ? AND spoiled <> ''", (*key, attempt)
     ).fetchone()
     said = None if found is None else StoredConversation.model_validate_json(found[0])
-    if said is None or not said.restartable or not said.turns or said.turns[-1].agent:
+    if said is None or not said.restartable or said.is_erased or not said.turns or said.turns[-1].agent:
         return None
     return StoppedTalk(attempt, said)
 

@@ -149,6 +149,16 @@ def test_without_a_pull_request_or_a_right_to_comment_the_summary_stays(runner: 
     assert (runner.folder / "summary.md").read_text("utf-8").count("✅ passed") == 3
 
 
+def test_the_first_pull_request_is_evaluated_though_its_base_was_never(runner: Runner, github: GitHub) -> None:
+    first = runner.evaluate("cat", EVALS_BASE_BRANCH="main", EVALS_FAIL_ON_REGRESSION="true")
+    assert first["exit-code"] == "0"
+    runner.comment(first)
+    assert "✅ passed" in github.comments[-1]["body"]
+    assert "main has no evaluation yet" in github.comments[-1]["body"]
+    named = runner.evaluate("cat", EVALS_BASELINE="mian", EVALS_FAIL_ON_REGRESSION="true")
+    assert named["exit-code"] == "2", "a baseline that somebody named is not left out"
+
+
 def test_a_config_that_cannot_be_read_is_told_and_ends_the_job_with_its_code(runner: Runner, github: GitHub) -> None:
     outputs = runner.evaluate("cat", EVALS_CONFIG="none.yaml")
     assert outputs["exit-code"] == "2"

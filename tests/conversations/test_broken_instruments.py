@@ -174,3 +174,33 @@ async def test_a_dry_run_says_what_playing_and_checking_the_user_costs(at: Termi
     line = dry_line(told)
     assert f"at most {told.user_calls} calls to play and check simulated users" in line
     assert f"{told.user_cost_usd + (told.target_cost_usd or 0):.4f} USD" in line
+
+
+async def test_a_conversation_of_which_content_was_erased_is_had_again_and_never_judged(
+    at: Terminal, server: Server
+) -> None:
+    says(server, "no JSON")
+    assert (await run(at, server, "agent", "--key", "k"))["code"] == 3
+    assert at.run("forget", "--subject", "What is your order", "--yes").code == 0
+    asked = says(server, '{"faults": []}')
+    assert (await run(at, server, "agent", "--key", "k"))["code"] == 0
+    assert asked == ["player", "player", "checker"]
+    assert "forgotten@" not in at.run("conversations", "latest").out
+
+
+async def test_what_a_person_vouches_for_is_no_fault_in_the_eyes_of_the_second_model(
+    at: Terminal, server: Server
+) -> None:
+    swapped = "How can I help you? It is A1."
+    fault = {"reason": "it offers help", "kind": "role-swapped", "turn": 2, "quotation": "How can I help you"}
+    asked = says(server, json.dumps({"faults": [fault]}), lambda _: swapped)
+    ran = await run(at, server, ends={"says": "R-7"}, retries=1, player="model")
+    assert ran["outcomes"] == {"user-error": 1}
+    assert asked == ["player", "player"], "the rules stopped both attempts"
+    env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1", "MINIONS_EVALS_PERSON_TOKEN": await token(at)}
+    said = ("label-user", str(ran["runId"]), "--sound", "talk", "--reason", "I read it", "--json")
+    told = await anyio.to_thread.run_sync(at.with_env(**env).run, *said)
+    assert told.code == 0, told
+    assert asked == ["player", "player", "checker"]
+    judged = at.run("runs", str(told.one()["judgedRunId"]), "--json").one()
+    assert judged["outcomes"] == {"scored": 1}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import cast
+from typing import NoReturn, cast
 
 import pytest
 
 from minions_evals_mcp.domain.conversations import Conversation, Turn
-from minions_evals_mcp.domain.outcomes import JudgeErrored, Observed
+from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.scoring.conversations.user_checks import user_faults
 from minions_evals_mcp.targets.talks.scripted import ScriptedUser
 from minions_evals_mcp.targets.talks.talk import Talk
@@ -127,7 +127,7 @@ async def test_what_was_read_is_not_read_again_when_a_run_goes_on(at: Terminal, 
 
 
 async def test_what_was_read_before_a_kill_is_not_read_again() -> None:
-    async def never(*_: object) -> JudgeErrored:
+    async def never(*_: object) -> NoReturn:
         raise AssertionError("it was paid for")
 
     async def kept(_: Talk) -> None: ...

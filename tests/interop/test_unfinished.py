@@ -176,6 +176,29 @@ async def test_a_session_that_goes_on_is_the_same_run_and_a_newer_question_chang
     assert [status for _, status in kept_now] == ["success", "success"]
 
 
+async def test_a_session_that_went_on_to_the_same_answer_is_kept_with_what_the_user_said_since(
+    engine: Engine, tmp_path: Path
+) -> None:
+    lines = claude_session(plan(0))
+    path, ident = tmp_path / "s.jsonl", "log:claude-code/0000-0"
+    first = next(place for place, line in enumerate(lines) if "Done 0" in json.dumps(line)) + 1
+    asked: Json = {"type": "user", "sessionId": "0000-0", "message": {"role": "user", "content": "No, not that file."}}
+    again = {**lines[first - 1], "message": {**lines[first - 1]["message"], "id": "again"}}
+    await _imported(engine, path, lines[:first])
+    for said in (
+        [*lines[:first], asked, again],
+        lines[:first],
+        [*lines[:first], asked, again],
+    ):  # an older copy adds nothing
+        (before, _), (after, status) = (await _imported(engine, path, said))[1]
+        assert (before, status) == (ident, "success")
+        runs = await engine.store.read(lambda db, ids=(before, after): records.get_all(db, ids, AgentRun))
+        assert "userTurns" not in runs[before].fields.extra
+        (turn,) = cast("list[Json]", runs[after].fields.extra["userTurns"])
+        assert (turn["text"], turn["correction"]) == ("No, not that file.", True)
+        assert runs[after].fields.outputs == runs[before].fields.outputs
+
+
 @pytest.mark.parametrize("host", LOGS)
 def test_a_turn_of_events_that_ends_with_a_question_or_a_call_is_under_way(host: str) -> None:
     made = plan(5)

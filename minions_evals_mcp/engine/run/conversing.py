@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 from pydantic_core import PydanticSerializationError, to_json
 
@@ -42,11 +43,21 @@ from minions_evals_mcp.targets.live import Converses, ModelTarget
 from minions_evals_mcp.targets.talks.modelled import ModelUser
 from minions_evals_mcp.targets.talks.outside import OutsideUser
 from minions_evals_mcp.targets.talks.scripted import ScriptedUser
-from minions_evals_mcp.targets.talks.talk import Broken, Player, Review, Reviewing, Talk, Waits
+from minions_evals_mcp.targets.talks.talk import Broken, Player, Review, Talk, Waits
 from minions_evals_mcp.world.units import UnitInWorld
 
 Players = Callable[[Conversation, NextMessage | None, int | None], Player]
 """Opens whoever plays the user of a conversation, with the message that was handed in for it and the user's seed, if any."""
+
+
+class OpenReview(Protocol):
+    """Has a second model read what the user said, but for the turns for which a person vouches."""
+
+    def __call__(
+        self, turns: Sequence[Turn], ended: Ending, *, vouched: int
+    ) -> Coroutine[object, object, Review | JudgeErrored]:
+        """What it found, or why it gave no answer."""
+        ...
 
 
 def players(engine: Engine, budget: Budget) -> Players:
@@ -79,7 +90,7 @@ def player_model(engine: Engine, setup: Conversation) -> ModelRef:
     return judge.members[0]
 
 
-def reviewing(engine: Engine, budget: Budget, setup: Conversation) -> Reviewing | None:
+def reviewing(engine: Engine, budget: Budget, setup: Conversation) -> OpenReview | None:
     """Has the second model of a conversation read its user's messages; None where the conversation names none."""
     if setup.checked_by is None:
         return None
@@ -88,8 +99,10 @@ def reviewing(engine: Engine, budget: Budget, setup: Conversation) -> Reviewing 
     return partial(_review, LlmJudge(client, ref.model, engine.new_mark, engine.config.call_timeout_s), setup)
 
 
-async def _review(judge: LlmJudge, setup: Conversation, turns: Sequence[Turn], ended: Ending) -> Review | JudgeErrored:
-    read = await review_user(judge, setup, turns, ended)
+async def _review(
+    judge: LlmJudge, setup: Conversation, turns: Sequence[Turn], ended: Ending, *, vouched: int
+) -> Review | JudgeErrored:
+    read = await review_user(judge, setup, turns, ended, vouched=vouched)
     if isinstance(read, JudgeErrored):
         return replace(read, reason=f"the check of the simulated user: {read.reason}")
     faults, cost = read
@@ -139,12 +152,14 @@ class ConversationState:
 
 def vouched_for(attempt: int, said: StoredConversation) -> ConversationState:
     """The state of a conversation that the user check stopped and a person calls sound: its last message is still to be answered."""
-    stopped = said.model_copy(update={"turns": said.turns[:-1], "faults": ()})
+    stopped = said.model_copy(update={"turns": said.turns[:-1], "faults": (), "vouched": len(said.turns)})
     return ConversationState(attempt, stopped, said_next=said.turns[-1].user)
 
 
 async def begun(kept: KeptVerdicts, key: UnitKey, stopped: StoppedTalk | None = None) -> ConversationState:
     """How far the unit's conversation is: the one that was cut off goes on, after a spoiled one the next begins.
+
+    One of which content was erased is had again.
 
     `stopped` is one of an earlier run that goes on in this one, because a person overruled the check that stopped it.
     """
@@ -153,7 +168,7 @@ async def begun(kept: KeptVerdicts, key: UnitKey, stopped: StoppedTalk | None = 
         return ConversationState() if stopped is None else vouched_for(stopped.attempt, stopped.said)
     if row.spoiled:
         return ConversationState(row.attempt + 1)
-    if not row.said.restartable and not row.ended:
+    if row.said.is_erased or (not row.said.restartable and not row.ended):
         return ConversationState(row.attempt)
     paid = row.said.next_message if row.player == "model" else None
     return ConversationState(row.attempt, row.said, row.ended, said_next=None if paid is None else paid.text)
@@ -169,7 +184,7 @@ class Conversing:
     budget: Budget
     kept: KeptVerdicts
     players: Players
-    review: Reviewing | None = None
+    review: OpenReview | None = None
 
     @property
     def setup(self) -> Conversation:
@@ -192,7 +207,7 @@ class Conversing:
             self.players(setup, said.next_message, self._seed(start.attempt)),
             partial(self._answered, target),
             partial(user_faults, setup, tools=frozenset() if world is None else world.tools),
-            partial(self._keep, world=world),
+            partial(self._keep, world=world, vouched=said.vouched),
             talk_id=f"{self.key.run_id}.{start.attempt}",
             max_turns=setup.most_turns,
             ends=setup.ends,
@@ -207,7 +222,7 @@ class Conversing:
             seen=said.last,
             paid=said.player_cost,
             checker=setup.checked_by or "",
-            review=self.review,
+            review=None if self.review is None else partial(self.review, vouched=said.vouched),
             read=said.read,
         )
         seen = await talk.held()
@@ -232,7 +247,7 @@ class Conversing:
         # What a model target calls is taken out of the budget call by call.
         return await asked() if isinstance(target, ModelTarget) else await self.budget.own_output(asked)
 
-    async def _keep(self, talk: Talk, *, world: UnitInWorld | None) -> None:
+    async def _keep(self, talk: Talk, *, world: UnitInWorld | None, vouched: int) -> None:
         session = _as_json(talk.session)
         last = talk.seen and talk.seen.with_trusted(output={}, tool_calls=None)
         said = StoredConversation(
@@ -246,6 +261,7 @@ class Conversing:
             player_cost=talk.cost(),
             checker=talk.checker,
             read=talk.read,
+            vouched=vouched,
             user_seed=None if self.setup.repeats == 1 else self.setup.user_seed(self.key.trial),
             next_message=None if talk.said_next is None else NextMessage(turn=len(talk.turns) + 1, text=talk.said_next),
         )

@@ -23,6 +23,7 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 
 CHUNK = 1 << 20
+_HEARD = "userTurns"
 _SAME = frozenset({"agent_id", "inputs", "outputs", "tool_calls_log", "status", "error_message"})
 """What an output is: figures and notes about it may come later."""
 
@@ -76,12 +77,16 @@ class Settling:
 
     def _settled(self, db: Db, arrival: Arrival, run: Record[AgentRun], kept: Record[AgentRun] | None) -> list[Arrival]:
         """The output, and before it its version where this is the first of it."""
+        arrived = run
         if kept is not None and not is_final(kept.fields):
             run, kept = replace(run, created_at=kept.created_at), None  # what was under way is the same run, gone on
         elif kept is not None and not is_final(run.fields):
             run = kept  # a newer turn without an answer adds nothing yet to what is complete
         elif kept is not None and not _is_same(kept.fields, run.fields):
-            run = replace(run, id=_other_id(run))
+            run = replace(run, id=_other_id(run, _told(run.fields)))
+            kept = records.get(db, run.id, AgentRun)
+        if kept is not None and is_final(run.fields) and _went_on(kept.fields, run.fields):
+            run = replace(arrived, id=_other_id(arrived, digest([_told(arrived.fields), _heard(arrived.fields)])))
             kept = records.get(db, run.id, AgentRun)
         if kept is not None:
             fields = _with_scores(kept.fields, run.fields)
@@ -102,8 +107,8 @@ def _told(run: AgentRun) -> str:
     return digest(run.model_dump(mode="json", include=set(_SAME)))
 
 
-def _other_id(run: Record[AgentRun]) -> str:
-    mark = f"-{_told(run.fields)[:12]}"
+def _other_id(run: Record[AgentRun], content: str) -> str:
+    mark = f"-{content[:12]}"
     return f"{run.id[: 128 - len(mark)]}{mark}"
 
 
@@ -111,6 +116,15 @@ def _with_scores(kept: AgentRun, run: AgentRun) -> AgentRun:
     before = _scores(kept)
     new = [score for score in _scores(run) if score not in before]
     return kept.model_copy(update={"extra": {**kept.extra, FOREIGN_SCORES: [*before, *new]}}) if new else kept
+
+
+def _went_on(kept: AgentRun, run: AgentRun) -> bool:
+    """Whether the user said more since, and was answered the same."""
+    return len(_heard(run)) > len(_heard(kept))
+
+
+def _heard(run: AgentRun) -> list[JsonValue]:
+    return listed_values(run.extra.get(_HEARD))
 
 
 def _scores(run: AgentRun) -> list[JsonValue]:

@@ -42,10 +42,12 @@ class GivenScores:
     @classmethod
     def of(cls, scores: Iterable[ForeignScore]) -> GivenScores:
         """What the scorers gave in all of the file's rows."""
-        listed = list(scores)
-        graded = grades((score.name, score.value) for score in listed)
-        verdicts = (score.name for score in listed if score.name not in graded and _is_verdict(score))
-        return cls(tuple(dict.fromkeys(verdicts)), graded)
+        graded, verdicts = frozenset[str](), dict[str, None]()
+        for score in scores:
+            graded |= grades([(score.name, score.value)])
+            if _is_verdict(score):
+                verdicts[score.name] = None
+        return cls(tuple(name for name in verdicts if name not in graded), graded)
 
     def marked(self, scores: Iterable[ForeignScore]) -> tuple[ForeignScore, ...]:
         """The scores of a row; grades are marked."""

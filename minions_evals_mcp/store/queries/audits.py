@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.audits import Audit
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.outputs import is_erased
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.scoring.audit.references import RecordedAnswer
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.rows import TABLES, record_of, select
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.scoring.audit.references import RecordedAnswer
 
 
 @frozen_type
@@ -70,7 +74,9 @@ def outputs_that_passed(db: Db, *, case_ids: Sequence[str]) -> dict[str, list[Js
 
 
 def recorded_answers(db: Db, inputs: Json) -> list[RecordedAnswer]:
-    """What the newest agent-runs with those inputs answered that succeeded; at most three."""
+    """What the newest agent-runs with those inputs answered that succeeded; at most three. Erased answers say nothing."""
+    from minions_evals_mcp.scoring.audit.references import RecordedAnswer  # noqa: PLC0415  few runs are audited
+
     rows = db.execute(
         "SELECT m.id FROM agent_run_key k JOIN minion m ON m.id = k.id AND m.deleted_at IS NULL"
         " WHERE k.inputs_digest = ? AND coalesce(m.fields ->> '$.status', 'success') = 'success'"
@@ -81,5 +87,5 @@ def recorded_answers(db: Db, inputs: Json) -> list[RecordedAnswer]:
     return [
         RecordedAnswer(record.fields.outputs, record.fields.tool_calls_log)
         for record in records_read
-        if record is not None and isinstance(record.fields, AgentRun)
+        if record is not None and isinstance(record.fields, AgentRun) and not is_erased(record.fields.outputs)
     ]

@@ -38,6 +38,8 @@ EXPECTING: dict[str, tuple[int, int, str, tuple[tuple[str, str], ...]]] = {
     "adk-result": (3, 3, "b.json", (("5614.5", "5615.5"), ('"eval_status": 1', '"eval_status": 2'))),
     "azure-evaluation": (3, 3, "b.json", (('_passed": true', '_passed": false'), ('"pass"', '"fail"'))),
     "phoenix-experiment": (3, 3, "b.json", (('"label": "True"', '"label": "False"'),)),
+    "langsmith-evaluate": (3, 3, "b.json", (('"score": true', '"score": false'),)),
+    "opik": (3, 3, "b.json", (('"passed": true', '"passed": false'),)),
     "braintrust": (3, 3, "b.jsonl", (('"same": 1.0', '"same": 0.0'),)),
     "strands-report": (3, 3, "b.json", (("true", "false"),)),
     "harbor": (3, 3, "b.json", (('"j1"', '"j2"'), ('"reward": 1.0', '"reward": 0.0'))),
@@ -55,6 +57,7 @@ WAITING: dict[str, tuple[str, str, tuple[tuple[str, str], ...]]] = {
 """Of logs in which nothing says what is expected of some outputs: what is right, and a second log as above."""
 TRACES: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "otel": ("b.jsonl", (("Here.", "It is Paris."), ('"traceId": "00', '"traceId": "10'))),
+    "opik-trace": ("b.json", (("Hello", "It is Paris."), ('"t"', '"u"'), ("shop", "mall"))),
     "atif": ("b.jsonl", (("done", "Paris"), ('_id": "t', '_id": "u'))),
     "claude-code": ("b.jsonl", (("Done ", "Paris "), ("0000-1", "0000-2"), ("2.1.332", "2.1.400"))),
     "codex": ("b.jsonl", (("Done ", "Paris "), ("0000-1", "0000-2"), ("0.171.0", "0.172.0"))),

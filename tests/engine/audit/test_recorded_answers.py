@@ -76,6 +76,11 @@ async def test_mutants_of_an_answer_on_record_are_named_and_are_no_part_of_the_s
     assert "no-reference" in audited.findings, "somebody must say what is right"
 
 
+async def test_an_erased_answer_is_not_tried(tmp_path: Path) -> None:
+    (case,) = (await found(tmp_path, [{"type": "icontains", "value": "forgotten"}], "forgotten@2026-11-29")).cases
+    assert case.mutants_survived == ()
+
+
 async def test_of_a_failed_run_and_of_a_conversation_no_mutant_is_made(tmp_path: Path) -> None:
     checks: list[Json] = [{"type": "regex", "value": "km$"}]
     (failed,) = (await found(tmp_path, checks, "12 km", status="failed")).cases

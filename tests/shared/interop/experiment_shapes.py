@@ -24,9 +24,9 @@ def _row(number: int, said: str) -> Json:
     }  # fmt: skip
 
 
-def langsmith_rows() -> list[Json]:
+def langsmith_rows(plan: tuple[str, ...] = PLAN) -> list[Json]:
     """What `evaluate()` returns."""
-    return [_row(number, said) for number, said in enumerate(PLAN)]
+    return [_row(number, said) for number, said in enumerate(plan)]
 
 
 def langsmith_table() -> list[Json]:
@@ -72,9 +72,9 @@ def _opik_result(number: int, said: str) -> Json:
     }  # fmt: skip
 
 
-def opik_experiment() -> Json:
+def opik_experiment(plan: tuple[str, ...] = PLAN) -> Json:
     """As `opik export` writes it."""
-    items = [_opik_item(number, said) for number, said in enumerate(PLAN)]
+    items = [_opik_item(number, said) for number, said in enumerate(plan)]
     return {"experiment": {"id": "1", "name": "x", "dataset_name": "d"}, "items": items}
 
 

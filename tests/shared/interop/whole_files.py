@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tests.shared.agent.traces import document, span
-from tests.shared.interop.experiment_shapes import langsmith_rows, opik_experiment, opik_trace
+from tests.shared.interop.experiment_shapes import RIGHT, langsmith_rows, opik_experiment, opik_trace
 from tests.shared.interop.log_parts import (
     CHAT,
     CHECKS,
@@ -147,8 +147,8 @@ WHOLE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "adk-result": ("a.evalset_result.json", _json(adk_result({name: {"same": True, "seconds": 0.5} for name in "abc"}))),
     "azure-evaluation": ("az.json", _json(azure_results({name: {"same": True, "near": 0.5} for name in "abc"}))),
     "phoenix-experiment": ("x.json", _json(phoenix_runs({name: {"same": True, "near": 0.5} for name in "abc"}))),
-    "langsmith-evaluate": ("r.json", _json(langsmith_rows())),
-    "opik": ("experiment_1.json", _json(opik_experiment())),
+    "langsmith-evaluate": ("r.json", _json(langsmith_rows((RIGHT,) * 3))),
+    "opik": ("experiment_1.json", _json(opik_experiment((RIGHT,) * 3))),
     "opik-trace": ("trace_t.json", _json(opik_trace())),
     "braintrust": ("rows.jsonl", _json(braintrust_rows({name: {"same": True, "near": 0.5} for name in "abc"}, spans=False))),
     "pydantic-evals": ("d.json", _json({"name": "geo", "cases": [{"inputs": f"{n}?", "expected_output": "A"} for n in range(3)]})),

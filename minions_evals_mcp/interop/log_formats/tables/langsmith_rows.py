@@ -51,11 +51,17 @@ def read(path: Path) -> Iterator[Item]:
     yield EvaluationLog(NAME, path.stem, str(obj(first.get("example")).get("dataset_id") or NAME), own_id=False)
     given = GivenScores.of(score for _, row in _rows(path) for score in _scores(row))
     tried: Counter[str] = Counter()
-    for place, (where, row) in enumerate(_rows(path), 1):
-        example = obj(row.get("example"))
-        ident = str(example.get("id") or obj(row.get("run")).get("reference_example_id") or "") or digest(example)
+    for where, row in _rows(path):
+        ident = _example_id(row)
         tried[ident] += 1
-        yield _sample(row, ident or place, tried[ident], given, where)
+        yield _sample(row, ident, tried[ident], given, where)
+
+
+def _example_id(row: Json) -> str:
+    """The id of the row's example; of one without an id its content, or what the run was asked."""
+    run, example = obj(row.get("run")), obj(row.get("example"))
+    named = example.get("id") or run.get("reference_example_id")
+    return str(named) if named else digest(example or run.get("inputs"))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Json]]:
@@ -114,7 +120,7 @@ def _scores(row: Json) -> Iterator[ForeignScore]:
         yield ForeignScore(str(result.get("key")), value, without({**about, **error}))
 
 
-def _sample(row: Json, ident: JsonValue, epoch: int, given: GivenScores, where: str) -> LogSample:
+def _sample(row: Json, ident: str, epoch: int, given: GivenScores, where: str) -> LogSample:
     run, example = obj(row.get("run")), obj(row.get("example"))
     if run.get("inputs") == example.get("inputs", run.get("inputs")):
         run = without(run, "inputs")

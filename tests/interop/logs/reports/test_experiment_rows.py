@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.cli.keep.log_imports import form_name
-from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tagged_values import obj
@@ -88,6 +88,16 @@ def test_a_run_that_failed_is_no_output_of_langsmith(tmp_path: Path, made: Writt
     runs = kept(made(tmp_path), "langsmith-evaluate")[1]
     assert [run.fields.status for run in runs] == ["success", "success", "success", "failed"]
     assert [run.fields.error_message for run in runs][3] == "boom"
+
+
+def test_runs_of_langsmith_without_an_example_are_cases_by_what_they_were_asked(tmp_path: Path) -> None:
+    rows: list[Json] = [
+        {"run": {"id": f"r{place}", "inputs": {"question": asked}, "outputs": {"answer": "a"}}, "evaluation_results": {"results": []}}
+        for place, asked in enumerate("xyx")
+    ]  # fmt: skip
+    cases, runs = kept(_as("r.json", rows)(tmp_path), "langsmith-evaluate")
+    assert {str(case.fields.inputs) for case in cases} == {"{'question': 'x'}", "{'question': 'y'}"}
+    assert [extra(run)["log"].get("epoch", 1) for run in runs] == [1, 1, 2]
 
 
 def test_tools_below_a_run_of_langsmith_are_its_calls(tmp_path: Path) -> None:
