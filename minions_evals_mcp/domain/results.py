@@ -17,6 +17,8 @@ Outcome = Literal[
 ]
 UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "user-error", "not-judgeable")
 """Outcomes of outputs that were to be judged and could not be: the instrument's, never the agent's."""
+SETTLED = "the comparison was settled after"
+"""How the reason begins for which a sequential comparison leaves out cases."""
 NO_OUTPUT = "no recorded agent-run"
 """How the reason of a skipped output begins of which there is none to judge: a target can make it."""
 JUDGED: tuple[Outcome, ...] = ("scored", "timed-out")

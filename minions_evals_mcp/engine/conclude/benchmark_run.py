@@ -152,7 +152,7 @@ def _notes(db: Db, about: Concluding, beside: EarlierRunStanding, *, sums: runs.
     if about.skipped:
         notes.append(f"skipped: {first_named(about.skipped, NAMED_SKIPPED)}")
     if about.unrun:
-        notes.append(f"{about.unrun} could not be run")
+        notes.append(about.unrun)
     if about.unscored:
         notes.append(f"{about.unscored} could not be scored")
     return "; ".join((*notes, *_beside_notes(db, about, beside)))

@@ -38,7 +38,7 @@ class Concluding:
     judged_alike: str
     series: str
     skipped: tuple[str, ...]
-    unrun: int
+    unrun: str
     unscored: int
     at: datetime
     answered_by: str | None = None
