@@ -7,7 +7,7 @@ from functools import partial
 
 from minions_evals_mcp.domain.records import MADE_BY_PYTHON
 from minions_evals_mcp.domain.request_fields import OF_A_CONFIG, OF_A_FUNCTION
-from minions_evals_mcp.domain.results import UNSCORED, Outcome
+from minions_evals_mcp.domain.results import SETTLED, UNSCORED, Outcome
 from minions_evals_mcp.domain.values import one_line
 from minions_evals_mcp.engine.asking_again import resume_step, what_helps
 from minions_evals_mcp.engine.context import Engine
@@ -55,6 +55,14 @@ async def _nothing_scored(engine: Engine, job: Job) -> None:
         f"no output of {job.subject_id} could be judged; the first: {one_line(why)}.",
         remedy=_step_after(job, first[0].outcome if first else None),
     )
+
+
+def _unrun(db: Db, job_id: str, number: int) -> str:
+    """How many units were not run; those that a settled comparison did not need are none that could not be."""
+    if not number:
+        return ""
+    (first,) = jobs.units_with(db, job_id, ("skipped",), limit=1)
+    return f"{number} not run: {first.reason}" if first.reason.startswith(SETTLED) else f"{number} could not be run"
 
 
 def _step_after(job: Job, outcome: Outcome | None) -> str:
@@ -131,7 +139,7 @@ def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> No
         judged_alike=planning.judged_alike(seen),
         series=planning.series(seen),
         skipped=tuple(str(name) for name in skipped),
-        unrun=counts.get("skipped", 0),
+        unrun=_unrun(db, job.id, counts.get("skipped", 0)),
         unscored=sum(counts.get(outcome, 0) for outcome in UNSCORED),
         at=at,
         stood_in=job.spec.get("stoodIn") is True,

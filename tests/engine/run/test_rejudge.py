@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalTrend, TestRun
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
@@ -93,7 +94,8 @@ async def test_a_case_that_the_run_had_no_output_for_is_skipped_by_name(tmp_path
         job = await run_benchmark(engine, await rejudge_request(engine, made.id, triggered_by="me"))
         now = (await found(engine, job.id, BenchmarkRun)).fields
         assert now.total_count == 1
-        assert f"c1 (the run {made.id} has no output of this case for trial 1)" in now.notes
+        (line,) = (await summarize(engine, job.id)).unscored
+        assert (line.test_case_id, line.reason) == ("c1", f"the run {made.id} has no output of this case for trial 1")
 
 
 async def test_an_unknown_run_is_refused(tmp_path: Path) -> None:
