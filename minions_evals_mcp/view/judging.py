@@ -38,7 +38,13 @@ async def question(request: Request) -> Response:
     store = engine_of(request).config.named_db
     unasked = [(number, in_store(UNASKED[reason], store)) for reason, number in question_page.unasked.items()]
     if question_page.question is None:
-        return rendered("queue_empty", unasked=unasked, run=run_id, kept=named(request, "kept"))
+        return rendered(
+            "queue_empty",
+            unasked=unasked,
+            with_others="others" in question_page.unasked,
+            run=run_id,
+            kept=named(request, "kept"),
+        )
     return _form(
         question_page.question,
         request,

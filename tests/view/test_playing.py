@@ -111,6 +111,6 @@ async def test_a_queue_for_judges_only_says_that_a_user_waits(engine: Engine, pl
 async def test_a_callers_user_is_not_a_persons_to_play(engine: Engine) -> None:
     job = await talking(engine, player="caller")
     async with page(engine, judge="bob") as client:
-        assert "are conversations whose user is played by the requesting agent" in (await client.get("/judge")).text
+        assert "1 with a user whom the requesting agent plays" in (await client.get("/judge")).text
         refused = await client.post("/play", data={"runId": job.id, "digest": "none", "message": "hi"})
         assert refused.status_code == 409

@@ -230,6 +230,16 @@ async def test_an_editor_divides_what_waits_and_each_queue_begins_with_its_own(e
         assert await engine.store.read(partial(assignments.own, person="bob")) == []
 
 
+async def test_who_has_judged_all_but_what_others_hold_is_not_told_that_nothing_waits(engine: Engine) -> None:
+    await waiting(engine, key="mine")
+    async with browser(engine, token=token_of("anna")) as anna, browser(engine, token=token_of("bob")) as bob:
+        await anna.post("/assign", data={"run": "mine", "person-1": "bob"})
+        told = (await anna.get("/judge", params={"kept": "1"})).text
+        for said in ("Nothing waits for you", "That was the last one for you.", "<li>1 assigned to other people"):
+            assert said in told
+        assert DIGEST.findall((await bob.get("/judge")).text)
+
+
 async def test_whoever_signs_in_often_ends_nobody_elses_session(engine: Engine) -> None:
     anna, ben = await add_person(engine, "anna"), await add_person(engine, "ben", "viewer")
     async with browser(engine, token=anna) as hers:

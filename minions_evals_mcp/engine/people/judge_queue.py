@@ -37,14 +37,14 @@ TRIES, PAUSE_S = 30, 0.1
 """A run takes one hand at a time: so often it is tried to hand in a judgment, and so long is waited in between."""
 Unasked = Literal["no-rubric", "changed", "caller", "draft", "user", "user-person", "others"]
 UNASKED: dict[Unasked, str] = {
-    "no-rubric": f"have no rubric. Write one, or: {Next('accept-run', {'run_id': 'RUN:POSITION.TRIAL'}, 'accepts the output')}",
-    "changed": "belong to a case or rubric that has changed since: run it again under a new key",
-    "caller": "wait for the requesting agent to judge them:"
+    "no-rubric": f"without a rubric. Write one, or: {Next('accept-run', {'run_id': 'RUN:POSITION.TRIAL'}, 'accepts the output')}",
+    "changed": "of a case or rubric that has changed since: run it again under a new key",
+    "caller": "for the requesting agent to judge:"
     f" {Next('submit', reason='submits its judgments')}. A person judges under {argument('judge', 'human')}",
-    "others": "are assigned to other people, or are being judged by them",
-    "user": "are conversations whose user is played by the requesting agent",
-    "user-person": "are conversations whose user a person plays, on the page under Judge",
-    "draft": "are test cases created from a failure and still without a correct output:"
+    "others": "assigned to other people, or being judged by them",
+    "user": "with a user whom the requesting agent plays",
+    "user-person": "with a user whom a person plays, on the page under Judge",
+    "draft": "created from a failure and still without a correct output:"
     f" {Next('promote', {'failure_id': 'RUN:CASE', 'corrected': 'TEXT'}, 'gives it')}",
 }
 

@@ -151,7 +151,7 @@ def test_a_program_gets_the_next_question_as_the_packet_that_submit_takes(at: Te
 
 def test_what_waits_for_an_agent_is_no_question_to_a_person(at: Terminal) -> None:
     (said,) = imported(at, ["judge", "--by", "anna"], judge_type="llm")
-    assert "2 wait for the requesting agent" in said.out
+    assert "2 for the requesting agent to judge" in said.out
 
 
 def test_people_against_the_model_over_a_rejudged_run(at: Terminal) -> None:
