@@ -17,6 +17,8 @@ Outcome = Literal[
 ]
 UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "user-error", "not-judgeable")
 """Outcomes of outputs that were to be judged and could not be: the instrument's, never the agent's."""
+SETTLED = "the comparison was settled after"
+"""How the reason begins for which a sequential comparison leaves out cases."""
 NO_OUTPUT = "no recorded agent-run"
 """How the reason of a skipped output begins of which there is none to judge: a target can make it."""
 JUDGED: tuple[Outcome, ...] = ("scored", "timed-out")
@@ -175,6 +177,7 @@ class BenchmarkRun(Fields):
     `fall`: passes or scores fell significantly since the run that it is compared with. `cached`: all its outputs came from the
     target's cache. `judgedBy`: who judged, where a caller, a person or rules did instead of a criterion's own judge.
     `notCompared`: why no case is compared with an earlier run, though there is one. `comparedPart`: given where some are not.
+    `comparedWith`: the earlier run that it is compared with, where that is not the newest one.
     """
 
     slug: ClassVar[str] = "benchmark-run"
@@ -206,6 +209,7 @@ class BenchmarkRun(Fields):
     cached: Annotated[bool, Field(exclude_if=lambda cached: not cached)] = False
     answered_by: Annotated[str | None, Field(exclude_if=lambda models: models is None)] = None
     judged_by: Annotated[tuple[str, ...], Field(exclude_if=lambda judges: not judges)] = ()
+    compared_with: Annotated[Id | None, Field(exclude_if=lambda other: other is None)] = None
     not_compared: Annotated[str, Field(exclude_if=lambda why: not why)] = ""
     compared_part: Annotated[ComparedPart | None, Field(exclude_if=lambda part: part is None)] = None
     digests: Digests = Digests.trusted()

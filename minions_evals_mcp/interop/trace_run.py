@@ -147,7 +147,7 @@ def _inputs(spans: list[Span]) -> Json:
     """What the agent was given: an object as it is, the conversation up to the question, else the first thing that its user said."""
     input_given = next((messages for span in spans if (messages := messages_in(span)) is not None), None)
     if isinstance(input_given, list):
-        if all(obj(message).get("role") in _AGENTS for message in input_given):
+        if all(str(obj(message).get("role")) in _AGENTS for message in input_given):
             return {}  # who asked was left out
         if talk := _conversation(input_given):
             return {"messages": [*talk]}

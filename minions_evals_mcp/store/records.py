@@ -12,6 +12,7 @@ from pydantic_core import from_json
 from minions_evals_mcp.domain.definitions import Fields, Json, RubricCriterion, TestBranch
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun, ProposalDraft, SkillDefinition
+from minions_evals_mcp.domain.outputs import ERASED
 from minions_evals_mcp.domain.records import TYPES, Record, fields_from_json, of_type
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.values import from_millis, to_millis
@@ -102,6 +103,15 @@ def kept_digests(db: Db, idents: Sequence[str]) -> dict[str, str | None]:
         (wanted,),
     )
     return {**dict.fromkeys(result_ids(db, idents)), **dict(rows.fetchall())}
+
+
+def erased_among(db: Db, idents: Iterable[str]) -> list[str]:
+    """Those of the records that lack content because it was erased, in the order in which they were kept."""
+    rows = db.execute(
+        "SELECT id FROM minion WHERE id IN (SELECT value FROM json_each(?)) AND fields GLOB ? ORDER BY seq",
+        (json.dumps(list(idents)), f'*"{ERASED}@[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"*'),
+    )
+    return [row[0] for row in rows]
 
 
 def get(db: Db, ident: str, kind: type[F], *, hidden: bool = True) -> Record[F] | None:

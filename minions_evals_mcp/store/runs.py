@@ -396,11 +396,12 @@ def benchmark_run(db: Db, run_id: str) -> Record[BenchmarkRun] | None:
 
 
 def run_before(db: Db, *, run_id: str) -> str | None:
-    """The newest whole run of the same benchmark that ended before that one."""
+    """The run that this one is compared with: the newest whole run of its benchmark before it, unless it names an older one."""
     row = db.execute(
-        f"SELECT id FROM benchmark_run WHERE benchmark_id = (SELECT benchmark_id FROM benchmark_run WHERE id = ?) AND {WHOLE}"
-        " AND seq < (SELECT seq FROM benchmark_run WHERE id = ?) ORDER BY seq DESC LIMIT 1",
-        (run_id, run_id),
+        "SELECT coalesce(r.rest ->> '$.comparedWith', (SELECT id FROM benchmark_run WHERE benchmark_id = r.benchmark_id"
+        f" AND {WHOLE} AND (ran_at, seq) < (r.ran_at, r.seq) ORDER BY ran_at DESC, seq DESC LIMIT 1))"
+        " FROM benchmark_run r WHERE r.id = ?",
+        (run_id,),
     ).fetchone()
     return None if row is None else row[0]
 

@@ -41,7 +41,7 @@ class Link(Value):
 class SuiteFile(Value):
     """The keys of a suite file; any other is refused."""
 
-    minions: list[dict[str, JsonValue]]
+    records: list[dict[str, JsonValue]]
     relations: tuple[Link, ...] = Field(default=(), strict=False)
 
 
@@ -73,7 +73,7 @@ def loaded(name: str) -> Suite:
     said = yaml.safe_load((FIXTURES / f"{name}.yaml").read_text(encoding="utf-8"))
     judged = yaml.safe_load((FIXTURES / "expected" / f"{name}.yaml").read_text(encoding="utf-8"))
     file = SuiteFile.model_validate_json(to_json(said))
-    records = tuple(record_from_wire(one, new_id="made-up", now=NOW) for one in file.minions)
+    records = tuple(record_from_wire(one, new_id="made-up", now=NOW) for one in file.records)
     return Suite(records, file.relations, TypeAdapter(tuple[Expected, ...]).validate_json(to_json(judged)))
 
 

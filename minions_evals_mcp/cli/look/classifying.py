@@ -63,8 +63,8 @@ async def classify(
             tell(_causes_told(await operation.causes(engine, request)))
         async for failure in operation.analysed(engine, failed, by):
             reply(common, failure.wire(), _lines(failure))
-    if not failed and not common.json:
-        tell(await _nothing_failed(engine, run_id))
+        if not failed and not common.json:
+            tell(await _nothing_failed(engine, run_id))
     return 0
 
 

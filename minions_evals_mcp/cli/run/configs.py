@@ -35,7 +35,7 @@ from minions_evals_mcp.interop.promptfoo_config.options import WRITTEN
 from minions_evals_mcp.known_secrets import remember_named
 from minions_evals_mcp.operations.evaluations import ColumnGate
 from minions_evals_mcp.operations.evaluations import gates as column_gates
-from minions_evals_mcp.report.matrix.verdict import column_words, pass_rate_gates, whole_pass_rate_gate
+from minions_evals_mcp.report.matrix.verdict import apart_words, column_words, pass_rate_gates, whole_pass_rate_gate
 from minions_evals_mcp.settings import every_variable, named_variables, settings_here, use_env_file
 
 INTERRUPTED = 130
@@ -283,6 +283,8 @@ def _code(matrix: Matrix, how: _How, gates: list[ColumnGate] | None) -> int:
     reasons = [f"{verdicts['failed']} of {total} tests failed"] if verdicts["failed"] else []
     if how.fail_on_regression and gates is None:
         tell("No earlier evaluation of this config to compare with.\n", aside=True)
+    for apart in filter(None, (apart_words(matrix, column) for column in gates or ())):
+        tell(f"{apart}.\n", aside=True)
     limits = [] if how.min_pass_rate is None else pass_rate_gates(matrix, how.min_pass_rate)
     reasons += [words for gate, words in limits if gate == "failed"]
     reasons += [column_words(matrix, column) for column in gates or () if column.gate == "failed"]

@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
-from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_beside, read_pair
 from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.conclude.decided_figures import decided_figures
 from minions_evals_mcp.engine.context import Engine
@@ -185,7 +185,7 @@ def _row(db: Db, listed: ListedBenchmark, waiting: int) -> OverviewRow:
 
 def _standing(db: Db, benchmark_id: str, points: Sequence[RunPoint]) -> BenchmarkStanding:
     last = points[-1]
-    before = points[-2] if len(points) > 1 else None
+    change = read_beside(db, last.run_id)
     names = version_names(db, (point.version for point in points))
     return BenchmarkStanding(
         run_id=last.run_id,
@@ -196,8 +196,8 @@ def _standing(db: Db, benchmark_id: str, points: Sequence[RunPoint]) -> Benchmar
         total=last.total,
         pass_interval=last.pass_interval,
         met=last.met,
-        before_id=None if before is None else before.run_id,
-        change=None if before is None else read_pair(db, before.run_id, last.run_id),
+        before_id=None if change is None else change.before,
+        change=change,
         level_change=read_levels(db, benchmark_id).last_change,
         version=named(names, last.version),
         cost_usd=overview.run_cost(db, last.run_id),
@@ -214,7 +214,9 @@ def _fell(db: Db, points: Sequence[RunPoint], names: dict[str, str]) -> Fell | N
     at = next((number for number in range(1, len(points)) if _still_down(points, number)), None)
     if at is None:
         return None
-    before, fallen = points[at - 1], points[at]
+    before, fallen = _base(points, at), points[at]
+    if before is None:
+        return None
     return Fell(
         run_id=fallen.run_id,
         before_id=before.run_id,
@@ -230,11 +232,17 @@ def _fell(db: Db, points: Sequence[RunPoint], names: dict[str, str]) -> Fell | N
 
 
 def _still_down(points: Sequence[RunPoint], at: int) -> bool:
-    before, fallen = points[at - 1], points[at]
-    if not fallen.is_regression or fallen.series != points[-1].series:
+    before, fallen = _base(points, at), points[at]
+    if before is None or not fallen.is_regression or fallen.series != points[-1].series:
         return False
     middle = (before.score + fallen.score) / 2
     return all(point.score < middle for point in points[at + 1 :])
+
+
+def _base(points: Sequence[RunPoint], at: int) -> RunPoint | None:
+    """The run that the run at that place is compared with; None where it is none of these."""
+    named = points[at].compared_with
+    return points[at - 1] if named is None else next((point for point in points if point.run_id == named), None)
 
 
 def _highest(db: Db, columns: Sequence[ConfigColumn]) -> HighestColumn | None:

@@ -15,7 +15,6 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import ModelCause, PromptComparison
 from minions_evals_mcp.engine.answers.audited_checks import audited_checks
 from minions_evals_mcp.engine.answers.names import version_names
-from minions_evals_mcp.engine.answers.readings.pair_reading import run_before
 from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, ordered_units, paged
 from minions_evals_mcp.engine.answers.report_values import (
     NAMED,
@@ -160,8 +159,7 @@ def _since(db: Db, summary: RunSummary) -> RunBefore | None:
     """The run before the run, where it is concluded and there was one."""
     if summary.benchmark_run is None:
         return None
-    previous = run_before(db, summary.run_id)
-    return None if previous is None else read_before(db, summary.run_id, previous)
+    return read_before(db, summary.run_id)
 
 
 def _versions(run: Side, before: Side | None, comparison: PromptComparison | None) -> Iterator[str]:

@@ -6,34 +6,35 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
-from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_beside
 from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, changes_of_shared, outputs_exchanged, setup_of
-from minions_evals_mcp.store import runs
+from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 
 
 class RunBefore(Value):
-    """The run before, and what is other than in it; `reading` is None of a run that is not concluded yet."""
+    """The run that a run is compared with, and what is other than in it."""
 
     run_id: str
     at: Timestamp
     score: float
-    reading: PairReading | None
+    reading: PairReading
     changed: tuple[str, ...]
 
 
-def read_before(db: Db, run_id: str, previous: str) -> RunBefore | None:
-    """The run `previous` beside that one; None where it is not concluded."""
-    then, now = runs.benchmark_run(db, previous), runs.benchmark_run(db, run_id)
-    if then is None:
+def read_before(db: Db, run_id: str) -> RunBefore | None:
+    """The run that this one is compared with; None where there is none, or this one is not concluded."""
+    reading = read_beside(db, run_id)
+    if reading is None:
         return None
+    then, now = (records.require(db, ident, BenchmarkRun) for ident in (reading.before, run_id))
     fields = then.fields
     return RunBefore(
-        run_id=previous,
+        run_id=then.id,
         at=fields.ran_at,
         score=fields.overall_score,
-        reading=None if now is None else read_pair(db, previous, run_id),
-        changed=() if now is None else _changed(db, then, now),
+        reading=reading,
+        changed=_changed(db, then, now),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from minions_evals_mcp.engine.answers.names import version_names
-from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair, run_before
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_beside, read_pair
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
@@ -32,9 +32,8 @@ def changes_beside(db: Db, asked: Iterable[str]) -> dict[str, PairReading]:
         read += outputs
         if read > READ:
             break
-        previous = run_before(db, run_id)
-        if previous is not None:
-            found[run_id] = read_pair(db, previous, run_id)
+        if (beside := read_beside(db, run_id)) is not None:
+            found[run_id] = beside
     return found
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from minions_evals_mcp.domain.request_fields import OF_A_CONFIG
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
-from minions_evals_mcp.engine.answers.readings.pair_reading import run_before
 from minions_evals_mcp.engine.answers.report_data import find_subject, read_side
 from minions_evals_mcp.engine.answers.report_values import Side
 from minions_evals_mcp.engine.answers.run_before import RunBefore, read_before
@@ -81,7 +80,7 @@ def _head(db: Db, *, side: Side) -> RunHead:
         cost_usd=overview.run_cost(db, job.id),
         began=job.created_at,
         ended=job.updated_at if job.state == "completed" else None,
-        before=None if (base := run_before(db, job.id)) is None else read_before(db, job.id, base),
+        before=read_before(db, job.id),
         previous=previous,
         following=following,
         pace=_pace(db, job, side) if job.state != "completed" else None,

@@ -40,7 +40,7 @@ async def run_state(engine: Engine, ident: str) -> JobState:
 
 def _outline(db: Db, *, run_id: str, tags: int) -> RunOutline:
     job = kept_job(db, run_id)
-    previous = run_cases.beside(db, job.id, job.subject_id, whole=WHOLE)[0] if job.kind == "benchmark" else None
+    previous = _before(db, job) if job.kind == "benchmark" else None
     return RunOutline(
         run_id=job.id,
         state=job.state,
@@ -49,3 +49,8 @@ def _outline(db: Db, *, run_id: str, tags: int) -> RunOutline:
         tags=tuple(run_cases.run_tags(db, job.id, limit=tags)),
         before=previous,
     )
+
+
+def _before(db: Db, job: jobs.Job) -> str | None:
+    """The run that the run is compared with; of one that is not concluded the newest."""
+    return runs.run_before(db, run_id=job.id) or run_cases.beside(db, job.id, job.subject_id, whole=WHOLE)[0]

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.readings.agent_and_user import VarianceSplit, read_variance_split
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import LevelStart, read_levels
-from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair, run_before
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_beside
 from minions_evals_mcp.engine.answers.readings.repeated_trials import Reliability, read_reliability
 from minions_evals_mcp.engine.answers.readings.user_errors import UserErrors, read_user_errors
 from minions_evals_mcp.engine.asking_again import resume_step
@@ -216,7 +216,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         ],
         regression=_regression(db, run),
         fall=_fall(run),
-        change=None if run is None else _change(db, run),
+        change=None if run is None else read_beside(db, run.id),
         level_change=None if run is None else read_levels(db, run.fields.benchmark_id).last_change,
         trend=_trend(db, run),
         comparison=_comparison(db, job),
@@ -382,12 +382,6 @@ def _fall(run: Record[BenchmarkRun] | None) -> Json | None:
     from minions_evals_mcp.engine.conclude.falls import fall_in_words  # noqa: PLC0415  as above
 
     return {**run.fields.fall.model_dump(mode="json"), "summary": f"{fall_in_words(run.fields.fall)}."}
-
-
-def _change(db: Db, run: Record[BenchmarkRun]) -> PairReading | None:
-    """The reading beside the whole run before it; None where there was none."""
-    previous = run_before(db, run.id)
-    return None if previous is None else read_pair(db, previous, run.id)
 
 
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.results import Direction, EvalTrend, Evidence
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import Levels, LevelStart, read_levels
-from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_pair
+from minions_evals_mcp.engine.answers.readings.pair_reading import PairReading, read_beside
 from minions_evals_mcp.engine.conclude.detect_trend import directions_of, trend_id
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
@@ -138,7 +138,7 @@ def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int)
         window=rule.window,
         change_points=trend_points.of_series(db, key, levels.moved),
         level_change=levels.last_change,
-        change=read_pair(db, shown[-2].run_id, shown[-1].run_id) if len(shown) > 1 else None,
+        change=read_beside(db, shown[-1].run_id),
         series_length=counted.runs,
         earlier_series=counted.earlier,
         points=_points(db, benchmark_id, shown, rule, levels)[-limit:],

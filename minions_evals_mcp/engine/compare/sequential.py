@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from minions_evals_mcp.domain.results import SETTLED
 from minions_evals_mcp.engine.conclude.looks import settled
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.run.pipeline import Progress
@@ -23,4 +24,4 @@ async def run_until_settled(
             await side.advance(reached, progress)
         settled_at = await engine.store.read(lambda db: settled(db, a.id, b.id, planned=planned, level=level))
     for side in left:
-        await side.settle(f"the comparison was settled after {settled_at.seen if settled_at else reached} cases")
+        await side.settle(f"{SETTLED} {settled_at.seen if settled_at else reached} cases")

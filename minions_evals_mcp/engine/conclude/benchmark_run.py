@@ -99,7 +99,7 @@ def _benchmark_run(
         passed=None if threshold is None else overall >= threshold - TOLERANCE,
         ran_at=about.at,
         triggered_by=about.request.triggered_by,
-        notes=_notes(db, about, benchmark.id, beside, sums=sums, effective=interval.effective),
+        notes=_notes(db, about, beside, sums=sums, effective=interval.effective),
         prompt_version_ref=about.request.prompt_version_ref or beside.origins.version,
         purpose=about.request.purpose,
         selection=about.request.selection,
@@ -116,6 +116,7 @@ def _benchmark_run(
         cached=_is_cached(db, about.run_id),
         digests=beside.origins.digests,
         answered_by=about.answered_by,
+        compared_with=beside.alike.id if beside.alike is not None and beside.is_older else None,
         not_compared=beside.not_compared if about.request.purpose != "comparison" else "",
         compared_part=_compared_part(db, about, beside, sums.cases),
         judged_by=(runs.judges_of(db, about.run_id) or (BY_RULE,)) if about.stood_in else (),
@@ -134,9 +135,7 @@ def _counted(passed: int, total: int, trials: int) -> str:
     return f"{passed} of {total}{' trials' if trials > 1 else ''} passed"
 
 
-def _notes(
-    db: Db, about: Concluding, benchmark_id: str, beside: EarlierRunStanding, *, sums: runs.Sums, effective: float
-) -> str:
+def _notes(db: Db, about: Concluding, beside: EarlierRunStanding, *, sums: runs.Sums, effective: float) -> str:
     """Returns what a reader must know: cases that were not run, and why this run stands alone."""
     notes = [*strange_outputs(outputs.outputs_of_run(db, about.run_id), sums.runs)]
     if beside.canaries:
@@ -153,17 +152,16 @@ def _notes(
     if about.skipped:
         notes.append(f"skipped: {first_named(about.skipped, NAMED_SKIPPED)}")
     if about.unrun:
-        notes.append(f"{about.unrun} could not be run")
+        notes.append(about.unrun)
     if about.unscored:
         notes.append(f"{about.unscored} could not be scored")
-    return "; ".join((*notes, *_beside_notes(db, about, benchmark_id, beside)))
+    return "; ".join((*notes, *_beside_notes(db, about, beside)))
 
 
-def _beside_notes(db: Db, about: Concluding, benchmark_id: str, beside: EarlierRunStanding) -> Iterator[str]:
+def _beside_notes(db: Db, about: Concluding, beside: EarlierRunStanding) -> Iterator[str]:
     """Yields what of the run before it is not compared with, and what changed since."""
-    newest = runs.earlier(db, benchmark_id)
-    if newest is not None and beside.alike is not None and newest != beside.alike:
-        yield f"compared with {beside.alike.id}: {newest.id} has another judge, rubric or target"
+    if beside.is_older and beside.alike is not None and beside.newest is not None:
+        yield f"compared with {beside.alike.id}: {beside.newest.id} has another judge, rubric or target"
     if beside.not_compared:
         yield beside.not_compared
         return

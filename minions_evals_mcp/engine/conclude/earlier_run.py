@@ -38,7 +38,7 @@ class Concluding:
     judged_alike: str
     series: str
     skipped: tuple[str, ...]
-    unrun: int
+    unrun: str
     unscored: int
     at: datetime
     answered_by: str | None = None
@@ -75,6 +75,7 @@ class Origins:
 class EarlierRunStanding:
     """The run beside the newest one that was judged alike: on the cases that both have, whether it fell, and what changed."""
 
+    newest: runs.Earlier | None
     alike: runs.Earlier | None
     shared: shared_cases.Shared | None
     regression: Regression | None
@@ -84,6 +85,11 @@ class EarlierRunStanding:
     dropped_most: str | None = None
     fall: SupportedFall | None = None
     not_compared: str = ""
+
+    @property
+    def is_older(self) -> bool:
+        """Whether the run that it is beside is not the newest one."""
+        return self.newest is not None and self.alike is not None and self.newest != self.alike
 
 
 def standing(db: Db, about: Concluding, benchmark_id: str, means: Sequence[runs.Mean]) -> EarlierRunStanding:
@@ -97,7 +103,7 @@ def standing(db: Db, about: Concluding, benchmark_id: str, means: Sequence[runs.
     canaries = tuple(runs.canaries_passed(db, about.run_id))
     why = _why_alone(db, about, newest, alike, origins.incomparable)
     if alike is None or not compared or origins.incomparable:
-        return EarlierRunStanding(alike, None, None, origins, canaries, not_compared=why)
+        return EarlierRunStanding(newest, alike, None, None, origins, canaries, not_compared=why)
     shared = shared_cases.shared(db, alike.id, about.run_id)
     if not shared.cases:
         why = _apart(alike.id, "the two runs share no unchanged case")
@@ -106,7 +112,7 @@ def standing(db: Db, about: Concluding, benchmark_id: str, means: Sequence[runs.
     regression = _regression(db, about, alike, shared, fallen, origins)
     since, beside_base = _fallen_since(db, about, alike, shared, origins)
     fall = supported_fall(since, beside_base) if since and beside_base else supported_fall(alike.id, shared)
-    return EarlierRunStanding(alike, shared, regression, origins, canaries, since, fallen, fall, why)
+    return EarlierRunStanding(newest, alike, shared, regression, origins, canaries, since, fallen, fall, why)
 
 
 def _why_alone(

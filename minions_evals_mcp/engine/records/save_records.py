@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import Record, of_type
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.speaker import AGENTS, OPERATOR, Speaker
-from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.domain.values import first_named, iso
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import keep_former, with_likeness
 from minions_evals_mcp.engine.records.batch import REFUSALS, Arrival, View, is_final, placed
@@ -214,7 +214,15 @@ def _save(db: Db, batch: RecordBatch, source: str, now: datetime) -> Saved:
     append_all(db, batch.events, at=now)
     write_events(db, (mark for ident, mark in batch.marks.items() if ident in ids), at=now)
     new = len(ids - set(known))
-    return Saved(new, len(ids) - new, len({record.id for record in touched} - ids))
+    same = {record.id for record in touched} - ids
+    return Saved(new, len(ids) - new, len(same), tuple(erased_notes(db, same)))
+
+
+def erased_notes(db: Db, same: Iterable[str]) -> Iterator[str]:
+    """Yields which of the records that arrive as they were kept lack content that was erased: they are not filled again."""
+    if erased := records.erased_among(db, same):
+        stay = "was erased and stays" if len(erased) == 1 else "were erased and stay"
+        yield f"{first_named(erased, NOTED)} {stay} so. To use it again, change it in the file"
 
 
 def record_saved(kind: str, ident: str, source: str, *, new: bool = True) -> EventRow:

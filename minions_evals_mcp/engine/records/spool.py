@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.records import Record, of_type
 from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.records.batch import REFUSALS, Arrival, is_final, name_of, placed
 from minions_evals_mcp.engine.records.pass_rule import with_pass_rule
-from minions_evals_mcp.engine.records.save_records import RecordBatch, Saved, accept, record_saved
+from minions_evals_mcp.engine.records.save_records import RecordBatch, Saved, accept, erased_notes, record_saved
 from minions_evals_mcp.engine.records.secret_marks import secrets_marked, without_secrets
 from minions_evals_mcp.engine.records.vetting import no_rubric, vet_checks
 from minions_evals_mcp.errors import InvalidRecordError
@@ -156,7 +156,7 @@ def leave_same(db: Db, page: Sequence[SpooledRecord], *, by: Speaker, now: datet
     """Leaves what is kept as it is; who hands it in again may be a person who vouches for it."""
     _note_handed_in(db, page, by=by, now=now)
     accept(db, [(row.type, row.id) for row in page], by.source, at=now)
-    return Saved(0, 0, len(page))
+    return Saved(0, 0, len(page), tuple(erased_notes(db, [row.id for row in page])))
 
 
 def _note_handed_in(db: Db, page: Sequence[SpooledRecord], *, by: Speaker, now: datetime) -> None:

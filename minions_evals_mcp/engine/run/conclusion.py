@@ -7,16 +7,16 @@ from functools import partial
 
 from minions_evals_mcp.domain.records import MADE_BY_PYTHON
 from minions_evals_mcp.domain.request_fields import OF_A_CONFIG, OF_A_FUNCTION
-from minions_evals_mcp.domain.results import UNSCORED, Outcome
+from minions_evals_mcp.domain.results import SETTLED, UNSCORED, Outcome
 from minions_evals_mcp.domain.values import one_line
-from minions_evals_mcp.engine.asking_again import resume_step
+from minions_evals_mcp.engine.asking_again import resume_step, what_helps
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import set_state, waiting_reason
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError
-from minions_evals_mcp.next_steps import SAVE_OUTPUTS, WORKS, Next, argument
+from minions_evals_mcp.next_steps import SAVE_OUTPUTS, Next, argument
 from minions_evals_mcp.store import jobs, records, runs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
@@ -57,6 +57,14 @@ async def _nothing_scored(engine: Engine, job: Job) -> None:
     )
 
 
+def _unrun(db: Db, job_id: str, number: int) -> str:
+    """How many units were not run; those that a settled comparison did not need are none that could not be."""
+    if not number:
+        return ""
+    (first,) = jobs.units_with(db, job_id, ("skipped",), limit=1)
+    return f"{number} not run: {first.reason}" if first.reason.startswith(SETTLED) else f"{number} could not be run"
+
+
 def _step_after(job: Job, outcome: Outcome | None) -> str:
     """What helps where nothing could be judged, by how the first unit ended."""
     match outcome:
@@ -68,7 +76,7 @@ def _step_after(job: Job, outcome: Outcome | None) -> str:
                 f"{spoiled}. Correct the conversation or name another model under conversation.model, and run it again."
             )
         case _:
-            return f"{WORKS}. {resume_step(job)}."
+            return f"{what_helps(job, of_target=outcome == 'target-error')} {resume_step(job, 'resumes the run')}."
 
 
 def _no_case(job: Job, first: UnitRow) -> str:
@@ -131,7 +139,7 @@ def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> No
         judged_alike=planning.judged_alike(seen),
         series=planning.series(seen),
         skipped=tuple(str(name) for name in skipped),
-        unrun=counts.get("skipped", 0),
+        unrun=_unrun(db, job.id, counts.get("skipped", 0)),
         unscored=sum(counts.get(outcome, 0) for outcome in UNSCORED),
         at=at,
         stood_in=job.spec.get("stoodIn") is True,

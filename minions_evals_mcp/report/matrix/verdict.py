@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from minions_evals_mcp.domain.values import short_id
+from minions_evals_mcp.engine.answers.run_diff import APART
 from minions_evals_mcp.engine.config_eval.baselines import ColumnGate
 from minions_evals_mcp.engine.config_eval.matrix import JUDGED, ColumnBefore, ColumnFigures, Matrix
 from minions_evals_mcp.report.matrix.prompts import EQUAL, MOST, how_sure, prompts_over_providers
@@ -152,6 +153,20 @@ def column_words(matrix: Matrix, gate: ColumnGate) -> str:
         f"[{gate.column}] {column.provider} passes fewer tests than run {short_id(gate.before)}: {passed}"
         f" ({fell} newly failing, {rose} newly passing)"
     )
+
+
+def apart_words(matrix: Matrix, gate: ColumnGate) -> str:
+    """How many failing tests of a column are new or edited, so that its gate says nothing of them; empty where none is."""
+    if gate.diff is None:
+        return ""
+    apart = [change.after for change in gate.diff.changes if change.kind in APART and change.after is not None]
+    failing = sum(measure.passed < measure.trials for measure in apart)
+    if not failing:
+        return ""
+    tests = "1 test is" if len(apart) == 1 else f"{len(apart)} tests are"
+    fail = "it fails" if len(apart) == 1 else f"{failing} of them {'fails' if failing == 1 else 'fail'}"
+    name = f"[{gate.column}] {matrix.columns[gate.column].provider}"
+    return f"{name}: {tests} new or edited since run {short_id(gate.before)} and not compared with it; {fail}"
 
 
 def whole_pass_rate_gate(matrix: Matrix, limit: float) -> str:

@@ -108,6 +108,24 @@ def test_what_was_erased_is_judged_no_more(at: Terminal) -> None:
         assert run.one()["outcomes"] == {"scored": 1, "skipped": 2}, run.out
 
 
+def test_what_was_erased_is_not_filled_again_by_the_same_file_and_that_is_said(at: Terminal) -> None:
+    sums: list[JsonValue] = [case("ours", WHO), case("sound", "5")]
+    at.file("suite.json", json.dumps({"minions": [*sums, recorded("ours", "4")]}))
+    at.file("edited.json", json.dumps({"minions": [case("ours", "4")]}))
+    _, erased, same, changed, again = at.many(
+        ["import", "suite.json"],
+        ["forget", "--record", "ours", "--yes"],
+        ["import", "suite.json"],
+        ["import", "edited.json"],
+        ["import", "suite.json"],
+    )
+    assert erased.code == 0, erased.err
+    assert same.out.splitlines()[0] == "suite.json: 0 new, 0 changed, 3 unchanged"
+    assert "ours was erased and stays so. To use it again, change it in the file" in same.out + same.err
+    assert changed.out.splitlines()[0] == "edited.json: 0 new, 1 changed, 0 unchanged"
+    assert "erased" not in changed.out + changed.err + again.out + again.err
+
+
 def test_what_is_not_too_old_for_the_project_is_kept_and_days_are_vetted(at: Terminal) -> None:
     store = at.folder / "evals.db"
     evaluate(task, [Case({"question": WHO}, expected=WHO, id="one")], name="s", store=store, progress=False)

@@ -76,6 +76,23 @@ def test_a_config_of_which_no_test_is_as_before_is_undecided_and_a_new_column_is
     assert "nothing to compare with" in other.err
 
 
+def test_failing_tests_that_are_edited_or_new_are_named_though_the_gate_cannot_weigh_them(at: Terminal) -> None:
+    gated = ("eval", "c.yaml", "--yes", "--fail-on-regression")
+    config(at, ">= 0", tests=6)
+    at.run(*gated)
+    file = at.folder / "c.yaml"
+    edited = file.read_text().replace(
+        "n: 5}, assert: [{type: equals, value: good}", "n: 5}, assert: [{type: equals, value: fine}"
+    )
+    file.write_text(
+        edited.replace("n: 4}, assert: [{type: equals, value: good}", "n: 4}, assert: [{type: contains, value: goo}")
+    )
+    ended = at.run(*gated)
+    assert ended.code == 0, ended.err
+    assert "2 tests are new or edited since run" in ended.err
+    assert "not compared with it; 1 of them fails." in ended.err
+
+
 def test_a_minimum_pass_rate_fails_beyond_chance_and_is_undecided_within_it(at: Terminal) -> None:
     config(at, ">= 3", tests=20)
     gate = ("eval", "c.yaml", "--yes", "--min-pass-rate")

@@ -66,7 +66,7 @@ def test_a_run_that_is_not_decided_says_what_was_not_judged(at: Terminal) -> Non
     at.file("mine.py", "def agent(inputs):\n    return {'France': 'Paris'}[inputs['q']]\n")
     ran = at.run("run", "--yes", "--allow-skipped")
     assert ran.code == 3
-    assert "undecided: 1 of 2 outputs was not judged (geo/it: python:mine:agent raised KeyError" in ran.err
+    assert "undecided: 1 of 2 outputs was not judged (Italy: python:mine:agent raised KeyError" in ran.err
     twice = at.run("run", "--yes", "--trials", "2").err
     assert "2 of 4 outputs were not judged" in twice
     assert twice.count("raised KeyError") == 1

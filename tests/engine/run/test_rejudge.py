@@ -9,14 +9,13 @@ import pytest
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalTrend, TestRun
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.conclude.comparison import pairing
-from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.run.units import OF_ANOTHER
 from minions_evals_mcp.errors import ConflictError, NotFoundError
-from minions_evals_mcp.store import jobs
 from tests.workshop import (
     Json,
     all_of,
@@ -101,7 +100,8 @@ async def test_a_case_that_the_run_had_no_output_for_is_skipped_by_name(tmp_path
         job = await run_benchmark(engine, await rejudge_request(engine, made.id, triggered_by="me"))
         now = (await found(engine, job.id, BenchmarkRun)).fields
         assert now.total_count == 1
-        assert await _not_run(engine, job.id) == {"c1": f"the run {made.id} has no output of this case for trial 1"}
+        (line,) = (await summarize(engine, job.id)).unscored
+        assert (line.test_case_id, line.reason) == ("c1", f"the run {made.id} has no output of this case for trial 1")
 
 
 async def test_an_unknown_run_is_refused(tmp_path: Path) -> None:
@@ -123,7 +123,8 @@ async def test_an_output_that_was_made_for_something_else_is_none_of_the_case_as
         job = await run_benchmark(engine, await rejudge_request(engine, made.id, triggered_by="me"))
         again = (await found(engine, job.id, BenchmarkRun)).fields
         assert again.total_count == 1
-        assert await _not_run(engine, job.id) == {"c1": OF_ANOTHER}
+        (line,) = (await summarize(engine, job.id)).unscored
+        assert (line.test_case_id, line.reason) == ("c1", OF_ANOTHER)
 
 
 async def test_what_was_made_in_a_chosen_world_is_judged_anew_as_made_there(tmp_path: Path) -> None:
@@ -140,12 +141,6 @@ async def test_what_was_made_in_a_chosen_world_is_judged_anew_as_made_there(tmp_
             ]
             with pytest.raises(ConflictError, match=r"not comparable: c0 \(testCase\)"):
                 await engine.store.read(lambda db, pair=(first, second): pairing(db, *pair))
-
-
-async def _not_run(engine: Engine, run_id: str) -> dict[str, str]:
-    """Why each case of the run that was not run was not."""
-    left = await engine.store.read(lambda db: jobs.units_with(db, run_id, ("skipped",), limit=9))
-    return {unit.case_id: unit.reason for unit in left}
 
 
 def _world(ident: str, result: str) -> Record[Fields]:

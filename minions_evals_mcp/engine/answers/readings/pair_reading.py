@@ -19,14 +19,13 @@ from minions_evals_mcp.stats.comparison import ERROR, ComparisonVerdict
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db, file_of
 from minions_evals_mcp.store.queries import run_pairs
-from minions_evals_mcp.store.queries.pages import run_cases
 from minions_evals_mcp.store.queries.run_pairs import BothScores
-from minions_evals_mcp.store.rows import WHOLE
 
 Basis = Literal["comparison", "level", "test"]
 OPPOSITE: dict[str, ComparisonVerdict] = {"regressed": "improved", "improved": "regressed"}
 CACHED = 2_000
 """Readings kept in memory: concluded runs never change, and a test of ten thousand cases takes a quarter of a second."""
+_BECAUSE = " because "
 _cache: OrderedDict[tuple[str, str, str, str, int, bool, str], PairReading] = OrderedDict()
 
 
@@ -91,12 +90,21 @@ def _figures(db: Db, asked: Record[PromptComparison] | None) -> PromptComparison
     return decided_figures(db, asked)
 
 
-def run_before(db: Db, run_id: str) -> str | None:
-    """The whole run of the benchmark before that one; None for the first, and for the sides of a comparison, which have each other."""
+def read_beside(db: Db, run_id: str) -> PairReading | None:
+    """The reading of the run beside the one that it is compared with; None for the first, and for the sides of a comparison.
+
+    A run that was concluded as not comparable has no verdict, unless somebody asked for a comparison of the two.
+    """
     run = runs.benchmark_run(db, run_id)
     if run is None or run.fields.purpose == "comparison":
         return None
-    return run_cases.beside(db, run_id, run.fields.benchmark_id, whole=WHOLE)[0]
+    previous = runs.run_before(db, run_id=run_id)
+    if previous is None:
+        return None
+    why = run.fields.not_compared.partition(_BECAUSE)[2]
+    if why and run_pairs.comparison_of(db, previous, run_id) is None:
+        return PairReading(before=previous, after=run_id, verdict=None, why=why)
+    return read_pair(db, previous, run_id)
 
 
 def _reading(

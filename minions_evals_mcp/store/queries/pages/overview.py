@@ -35,6 +35,8 @@ class RunPoint:
     evidence: Evidence | None
     version: str | None
     judged_by: tuple[str, ...] = ()
+    compared_with: str | None = None
+    """The run that it is compared with, where that is not the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def listed_benchmarks(db: Db, *, skip: int, limit: int) -> list[ListedBenchmark]
 _POINT = (
     "id, ran_at, overall_score, json_extract(rest, '$.scoreCi'), passed_count, total_count, json_extract(rest, '$.passRateCi'),"
     " json_extract(rest, '$.passed'), series, is_regression, json_extract(rest, '$.evidence'), prompt_version_ref,"
-    " json_extract(rest, '$.judgedBy')"
+    " json_extract(rest, '$.judgedBy'), json_extract(rest, '$.comparedWith')"
 )
 
 
@@ -90,11 +92,11 @@ def newest_points(db: Db, benchmark_id: str, *, limit: int) -> list[RunPoint]:
 
 def _point(  # noqa: PLR0913, PLR0917  a row's columns
     run_id: str, at: int, score: float, score_ci: str | None, passed: int, total: int, pass_ci: str | None, met: int | None,
-    series: str, fell: int, evidence: Evidence | None, version: str | None, judges: str | None,
+    series: str, fell: int, evidence: Evidence | None, version: str | None, judges: str | None, other: str | None,
 ) -> RunPoint:  # fmt: skip
     return RunPoint(
         run_id, from_millis(at), score, _pair(score_ci), passed, total, _pair(pass_ci), met != 0, series, bool(fell), evidence,
-        version, strings(judges),
+        version, strings(judges), other,
     )  # fmt: skip
 
 
