@@ -20,6 +20,7 @@ from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationErr
 from minions_evals_mcp import bounded_files
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.providers import PROVIDERS
+from minions_evals_mcp.domain.request_fields import OWN_TARGETS
 from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
@@ -30,8 +31,6 @@ NAME = "minions-evals.toml"
 PYPROJECT = "pyproject.toml"
 KEYS = frozenset(row.key_variable for row in PROVIDERS.values())
 """What a `.env` beside the file is read for."""
-RUNS_CODE = frozenset({"python", "command", "http", "https"})
-"""Kinds of targets that run a program or call an address of the user's."""
 
 
 Whole = Annotated[int, Field(strict=True)]
@@ -231,8 +230,8 @@ class Project:
         """The target that runs a program or calls an address, if it is one: that is agreed to before it is used."""
         if self.fields.target_config is not None:
             return f"target-config {self.fields.target_config}"
-        kind = (self.fields.target or "").partition(":")[0]
-        return self.fields.target if kind in RUNS_CODE else None
+        target = self.fields.target
+        return target if target is not None and target.startswith(OWN_TARGETS) else None
 
 
 def find_project(start: Path, home: Path | None = None) -> Project | None:

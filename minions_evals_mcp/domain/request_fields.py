@@ -15,6 +15,8 @@ MAX_REPEATS = 1000
 """The most trials or iterations of one case."""
 OF_A_CONFIG, OF_A_FUNCTION = "config:", "evaluate:"
 """How targets begin that no command line can name: a column of a config, a function that a program gives `evaluate`."""
+OWN_TARGETS = ("python:", "command:", "http:", "https:")
+"""How a target begins that runs the user's code or calls an address of theirs: no other command can say whether it works."""
 
 Repeats = Annotated[int, Field(ge=1, le=MAX_REPEATS)]
 Dollars = Annotated[float, Field(gt=0)]

@@ -9,7 +9,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.request_fields import OF_A_CONFIG
+from minions_evals_mcp.domain.request_fields import OF_A_CONFIG, OF_A_FUNCTION, OWN_TARGETS
 from minions_evals_mcp.engine.budget import HIGHER
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import InstrumentError, StoppedError
@@ -35,6 +35,8 @@ SETTINGS: Mapping[str, str] = {
 DEFAULTS: Mapping[str, JsonValue] = {
     "judge": "auto", "trials": 1, "iterations": 1, "winnerCriteria": "best_quality", "triggeredBy": "command-line",
 }  # fmt: skip
+WORK_SHOWN, CORRECTED = f"{WORKS}.", "Correct the target."
+"""What helps where a key or service failed, and where the user's own code or address did."""
 
 
 def ask_again(request: RunRequest, case_ids: object, reason: str) -> Next:
@@ -59,6 +61,13 @@ def resume_of(
     return _asked(kind, subject_id, cast("Json", spec["request"]), key, reason, more)
 
 
+def what_helps(job: Job, *, of_target: bool) -> str:
+    """What helps after an error of the instrument: a target of the user's own they correct, of keys and services `doctor` knows."""
+    target = cast("Json", job.spec["request"]).get("target")
+    is_own = isinstance(target, str) and target.startswith((*OWN_TARGETS, OF_A_FUNCTION))
+    return CORRECTED if of_target and is_own else WORK_SHOWN
+
+
 def how_to_resume(job: Job, reason: str, max_cost_usd: float | None) -> str:
     """How a stopped run is resumed, with twice its cost cap where that stopped it."""
     if HIGHER not in reason or max_cost_usd is None:
@@ -73,8 +82,8 @@ def resumed_as(whole: Next) -> Generator[None]:
     try:
         yield
     except (StoppedError, InstrumentError) as error:
-        checked = "" if isinstance(error, StoppedError) else f" {WORKS}."
-        raise type(error)(error.message_text, remedy=f"Progress is saved: {whole}.{checked}") from error
+        helps = "".join(f" {said}" for said in (WORK_SHOWN, CORRECTED) if said in error.remedy_text)
+        raise type(error)(error.message_text, remedy=f"Progress is saved: {whole}.{helps}") from error
 
 
 def _asked(

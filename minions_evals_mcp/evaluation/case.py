@@ -117,11 +117,7 @@ def _of_row(fields: dict[str, Any], at: str) -> Case:
     row = _Row(fields, at)
     inputs = fields["inputs"] if "inputs" in fields else {key: value for key, value in fields.items() if key not in OWN}
     strange = sorted(fields.keys() - OWN) if "inputs" in fields else []
-    if strange:
-        raise BadInputError(
-            f"{at}: unknown key {strange[0]!r}.",
-            remedy=known_names(strange[0], sorted(OWN), "docs/reference/python.md"),
-        )
+    _vet_keys(strange, sorted(OWN), at)
     if inputs is None or inputs == {}:
         raise BadInputError(f"{at} has no inputs.", remedy="Give `inputs`, or columns beside `expected` and `id`.")
     checks = row.first(CHECKS) or ()
@@ -139,6 +135,13 @@ def _of_row(fields: dict[str, Any], at: str) -> Case:
         timeout=None if timeout in (None, "") else float(timeout),
         group=None if fields.get("group") in (None, "") else str(fields["group"]),
     )
+
+
+def _vet_keys(strange: list[str], known: list[str], at: str) -> None:
+    if strange:
+        raise BadInputError(
+            f"{at}: unknown key {strange[0]!r}.", remedy=known_names(strange[0], known, "docs/reference/python.md")
+        )
 
 
 def _in_file(path: Path) -> Iterator[Case]:
@@ -164,15 +167,18 @@ def _in_file(path: Path) -> Iterator[Case]:
 
 
 def _is_pydantic(document: Json, entry: object) -> bool:
-    """Whether the entry is a case as pydantic-evals writes it."""
-    keys = cast("Json", entry).keys() if isinstance(entry, dict) else set[str]()
-    return "inputs" in keys and ("evaluators" in document or bool(keys & {"evaluators", "metadata"}))
+    """Whether the entry is a case as pydantic-evals alone writes it."""
+    from minions_evals_mcp.interop.log_formats.eval_cases import has_evaluators, is_pydantic_case  # noqa: PLC0415  as below
+
+    case = cast("Json", entry) if isinstance(entry, dict) else {}
+    return is_pydantic_case(document, case) and ("metadata" in case or has_evaluators(document, case))
 
 
 def _of_pydantic(document: Json, entry: Json, at: str) -> Case:
     """The case with its evaluators as checks; raises `BadInputError` for an evaluator that no check is the same as."""
-    from minions_evals_mcp.interop.log_formats.eval_cases import pydantic_evaluators  # noqa: PLC0415  most files are none
+    from minions_evals_mcp.interop.log_formats.eval_cases import PYDANTIC_CASE, pydantic_evaluators  # noqa: PLC0415  most evaluations read no file
 
+    _vet_keys(sorted(entry.keys() - PYDANTIC_CASE), sorted(PYDANTIC_CASE), at)
     read = pydantic_evaluators(document, entry)
     if read.unread:
         raise BadInputError(

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from minions_evals_mcp.domain.values import ID_PATTERN, first_named
-from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.interop.text_table import read_text_table
 from minions_evals_mcp.next_steps import Next
 from minions_evals_mcp.next_steps import Value as NextValue
@@ -23,6 +23,11 @@ ROWS: dict[str, NextValue] = {
     "file": "FILE", "as_": "test-case", "map": ["inputs.input=COLUMN", "expectedOutputs.output=COLUMN"],
 }  # fmt: skip
 """The command for a file whose columns are not known."""
+
+
+def table_refused(table: Path) -> BadInputError:
+    """The error for a table where nobody said what its rows are, with the command that imports them."""
+    return BadInputError(f"{table} is a table. Name the record type of its rows.", remedy=how_to_import(table))
 
 
 def how_to_import(table: Path) -> str:

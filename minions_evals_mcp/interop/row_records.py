@@ -85,6 +85,8 @@ class RowRecords:
         self._path = path
         self._mapping = mapping
         self._now = now
+        self.filled: set[str] = set()
+        """The fields that the table decides, by their names on the wire: complete once all batches were read."""
 
     def batches(self, size: int) -> Iterator[list[Arrival]]:
         """The records in batches; raises `InvalidRecordError` with file and line at the first row that does not fit.
@@ -93,11 +95,13 @@ class RowRecords:
         """
         batch: list[Arrival] = []
         ids = _Ids(self._mapping.kind)
+        self.filled.update(path.partition(".")[0] for path in self._mapping.fixed)
         missing = set(self._mapping.columns.values())
         columns: dict[str, None] = {}
         for row in read_rows(self._path):
             if len(columns) < 100:
                 columns.update(dict.fromkeys(row.cells))
+            self.filled.update(path.partition(".")[0] for path in (self._mapping.columns or row.cells))
             missing = {name for name in missing if not _stands(row.cells, name)}
             batch.append(Arrival(self._record(row, ids), _place(row.where)))
             if len(batch) == size:

@@ -19,7 +19,9 @@ from minions_evals_mcp.domain.relations import RELATIONS, Relation
 from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.interop.column_guess import table_refused
 from minions_evals_mcp.interop.parsing import ROOTS, lines_of, not_utf8, parse_json, parse_yaml, vet_size
+from minions_evals_mcp.interop.text_table import SEPARATORS
 
 LINES = (".jsonl", ".ndjson")
 JSON = ".json"
@@ -41,11 +43,15 @@ class SuiteFile(Value):
 
 
 def read_suite(path: Path, *, new_id: Callable[[], str], now: datetime) -> tuple[list[Arrival], list[Relation]]:
-    """The records and relations of a file; raises `InvalidRecordError` with file, line, field and reason."""
+    """The records and relations of a file; raises `InvalidRecordError` with file, line, field and reason, and
+    `BadInputError` for a table, whose rows are imported.
+    """
     if has_lines(path):
         return [*read_lines(path, new_id=new_id, now=now)], []
     with _problems_in_words(path):
         text = bounded_files.read_text(path)
+    if path.suffix.lower() in SEPARATORS:
+        raise table_refused(path)
     is_json = path.suffix.lower() == JSON
     suite, root = _suite(path, text, is_json=is_json)
     places = _Places(path, text, is_json=is_json)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
+from minions_evals_mcp.domain.request_fields import OWN_TARGETS
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.next_steps import Argument, Next, Value, parts
@@ -23,8 +24,6 @@ SET_VARIABLE = "set-variable"
 _SPOKEN = ("ask ", "set ", "the message ")
 _ASKED_BY = ("triggered_by", "mcp")
 """What a call of a tool says of itself where it says nothing."""
-RUNS_CODE = ("python:", "command:", "http:", "https:")
-"""How a target begins that runs code or calls an address."""
 _TARGET, _MODEL = ("target", "TARGET"), "openai:MODEL"
 """A target to be filled in: callers of tools name a model."""
 _ASKED = late(r"([Aa])sk the operator to (?:run (`[^`]+`)(?:, which)?|set)")
@@ -275,7 +274,7 @@ def tool_arguments(step: Next) -> dict[str, Value]:
 
 def _offered(step: Next, at: At | None) -> At | None:
     target = step.arguments.get("target")
-    is_theirs = isinstance(target, str) and target.startswith(RUNS_CODE) and not step.arguments.get("recorded")
+    is_theirs = isinstance(target, str) and target.startswith(OWN_TARGETS) and not step.arguments.get("recorded")
     return None if is_theirs else at
 
 

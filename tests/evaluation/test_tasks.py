@@ -158,3 +158,23 @@ def test_a_data_set_of_pydantic_evals_is_evaluated_as_it_stands(evaluated: Any, 
     file.write_text(DATA_SET.replace("IsInstance: str", "OwnJudge: {}"), "utf-8")
     with pytest.raises(BadInputError, match="no check is the same as the evaluator OwnJudge"):
         evaluated(capital, str(file), name="capitals")
+
+
+OURS = """
+{evaluators}cases:
+- {{inputs: {{question: Capital of France?}}, expected: Paris, checks: [equals]{metadata}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("evaluators", "metadata", "named"),
+    [("", ", metadata: {owner: me}", "metadata"), ("evaluators: [EqualsExpected]\n", "", "checks")],
+)
+def test_a_case_of_ours_is_never_read_as_one_of_pydantic_evals(
+    evaluated: Any, tmp_path: Path, evaluators: str, metadata: str, named: str
+) -> None:
+    """What it expects and its checks would be lost: it is refused by the key that is not its own."""
+    file = tmp_path / "ours.yaml"
+    file.write_text(OURS.format(evaluators=evaluators, metadata=metadata), "utf-8")
+    with pytest.raises(BadInputError, match=f"case 1: unknown key '{named}'"):
+        evaluated(answer, str(file), name="ours")

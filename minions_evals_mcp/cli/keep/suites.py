@@ -39,9 +39,10 @@ from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import has_lines, read_lines, read_suite
 from minions_evals_mcp.known_secrets import counted
 from minions_evals_mcp.operations import save_records
+from minions_evals_mcp.operations.detect_trend import newest_target
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.operations.ids import whole_id
-from minions_evals_mcp.report.next_command import next_line
+from minions_evals_mcp.report.next_command import next_line, run_command
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.queries import links
@@ -112,8 +113,9 @@ async def import_(
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is imported is theirs
         for file in files:
             _say(file, *await rows.take(engine, file), common)
+        target = None if into is None else await newest_target(engine, into)
     if into is not None and not common.json:
-        tell(f"{next_line(f'run-benchmark {into} --target python:MODULE:FUNCTION', common.db)}\n")
+        tell(f"{next_line(run_command(into, target=target or 'python:MODULE:FUNCTION'), common.db)}\n")
     return 0
 
 

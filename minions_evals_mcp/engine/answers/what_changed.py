@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from statistics import fmean
 
 from minions_evals_mcp.domain.definitions import Benchmark
-from minions_evals_mcp.domain.values import Count, Value, iso
+from minions_evals_mcp.domain.values import Count, Value, iso, short_id
 from minions_evals_mcp.engine.answers.readings.benchmark_levels import HistoryRun, moved_cases, segments, with_setup
 from minions_evals_mcp.engine.answers.trend_summary import no_points
 from minions_evals_mcp.engine.conclude.newly_failing import FailureGroups, groups_of_runs
@@ -254,7 +254,7 @@ def _drop_sentence(drop: Drop) -> str:
     """A fall of one run in one sentence: how far, in how many cases, and what changed at it."""
     cases = "case" if drop.worse == 1 else "cases"
     return (
-        f"{drop.at[:10]}: the run {drop.run_id} fell by {-drop.delta:.2f} to {drop.score:.2f} ({drop.worse} {cases} worse,"
+        f"{drop.at[:10]}: the run {short_id(drop.run_id)} fell by {-drop.delta:.2f} to {drop.score:.2f} ({drop.worse} {cases} worse,"
         f" {drop.better} better; not yet a new level): {'; '.join(drop.changed) or UNSEEN}."
     )
 

@@ -40,6 +40,8 @@ from minions_evals_mcp.store.queries import case_history
 PAUSE_S = 0.001
 """So long a great import leaves the store to others after each batch."""
 _RUN_ID = re.compile(r"(?P<job>.+):(?P<number>[1-9]\d{0,8})\.(?P<trial>[1-9]\d{0,3})")
+Settle = Callable[[Db, Sequence[Arrival]], Sequence[Arrival]]
+"""Makes of what arrived what is written, by what is kept."""
 
 
 async def update_expected_output(
@@ -94,20 +96,25 @@ async def save_with_baselines(
     return saved, await _judge_what_waited(engine, [case.id for case in cases])
 
 
-async def save_spooled(engine: Engine, arrivals: Iterator[Arrival], *, by: str) -> tuple[Saved, WentOn]:
+async def save_spooled(
+    engine: Engine, arrivals: Iterator[Arrival], *, by: str, settle: Settle = lambda _, batch: batch
+) -> tuple[Saved, WentOn]:
     """As `save_with_baselines`, of more than fits into memory: read once, vetted, and written in one transaction.
 
+    `settle` makes of those of whose ids something else is kept what is written.
     What others are made of (rubrics, criteria, versions, benchmarks) is held at hand; cases and outputs are not.
     """
     now = engine.clock()
     with Spool(now=now) as spool:
         spool.take(arrivals)
-        write = partial(_write_spooled, spool=spool, speaker=engine.speaker, by=by, now=now)
+        write = partial(_write_spooled, spool=spool, settle=settle, speaker=engine.speaker, by=by, now=now)
         saved, case_ids = await engine.store.write(write)
     return saved, await _judge_what_waited(engine, case_ids)
 
 
-def _write_spooled(db: Db, *, spool: Spool, speaker: Speaker, by: str, now: datetime) -> tuple[Saved, list[str]]:
+def _write_spooled(
+    db: Db, *, spool: Spool, settle: Settle, speaker: Speaker, by: str, now: datetime
+) -> tuple[Saved, list[str]]:
     """Returns how many were saved, and the ids of the cases that were kept before."""
     write = partial(write_batch, db, by=speaker, now=now)
     saved, known_cases = write(batch=batch_of(spool.first)), list[str]()
@@ -116,7 +123,8 @@ def _write_spooled(db: Db, *, spool: Spool, speaker: Speaker, by: str, now: date
         saved += add_new(db, sorted_out.new, by=speaker, now=now)
         saved += leave_same(db, sorted_out.same, by=speaker, now=now)
         if sorted_out.other:
-            batch = batch_again(sorted_out.other)
+            again = batch_again(sorted_out.other)
+            batch = replace(again, arrivals=settle(db, again.arrivals))
             events = _new_baselines(db, _cases(batch.arrivals), by=by)
             saved += write(batch=replace(batch, events=events), edits=True)
         known_cases += [record.id for record in (*sorted_out.same, *sorted_out.other) if record.type == TestCase.slug]
@@ -128,7 +136,7 @@ async def save_batches(
     batches: Callable[[], Iterable[Sequence[Arrival]]],
     *,
     by: str,
-    settle: Callable[[Db, Sequence[Arrival]], Sequence[Arrival]] = lambda _, batch: batch,
+    settle: Settle = lambda _, batch: batch,
 ) -> tuple[Saved, WentOn]:
     """As `save_with_baselines`, of more than fits into memory: all is vetted in a first reading, written in a second.
 

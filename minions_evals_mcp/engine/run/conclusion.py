@@ -9,14 +9,14 @@ from minions_evals_mcp.domain.records import MADE_BY_PYTHON
 from minions_evals_mcp.domain.request_fields import OF_A_CONFIG, OF_A_FUNCTION
 from minions_evals_mcp.domain.results import SETTLED, UNSCORED, Outcome
 from minions_evals_mcp.domain.values import one_line
-from minions_evals_mcp.engine.asking_again import resume_step
+from minions_evals_mcp.engine.asking_again import resume_step, what_helps
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import set_state, waiting_reason
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError
-from minions_evals_mcp.next_steps import SAVE_OUTPUTS, WORKS, Next, argument
+from minions_evals_mcp.next_steps import SAVE_OUTPUTS, Next, argument
 from minions_evals_mcp.store import jobs, records, runs, talks
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
@@ -76,7 +76,7 @@ def _step_after(job: Job, outcome: Outcome | None) -> str:
                 f"{spoiled}. Correct the conversation or name another model under conversation.model, and run it again."
             )
         case _:
-            return f"{WORKS}. {resume_step(job)}."
+            return f"{what_helps(job, of_target=outcome == 'target-error')} {resume_step(job, 'resumes the run')}."
 
 
 def _no_case(job: Job, first: UnitRow) -> str:

@@ -71,6 +71,8 @@ class Switch:
 
     reason: str = ""
     instrument: bool = False
+    of_target: bool = False
+    """Whether the instrument's error is the target's, not a judge's."""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     look: Callable[[], object] = _nothing
     """Called whenever outputs were made or judged: stops the run where something else says so, as its clock."""
@@ -84,10 +86,10 @@ class Switch:
         """No further unit starts; the first reason stands."""
         self.reason = self.reason or reason
 
-    def break_off(self, reason: str) -> None:
+    def break_off(self, reason: str, *, of_target: bool) -> None:
         """The instrument is broken: stop, and give up what is in flight."""
         self.stop(reason)
-        self.instrument = True
+        self.instrument, self.of_target = True, of_target
         self.scope.cancel()
 
 
@@ -112,10 +114,12 @@ class Health:
             self.judged = self.judged or isinstance(ended, _JUDGED)
             return
         self.errors_in_a_row = self.errors_in_a_row + 1 if ended.unanswered or not self.judged else 0
+        of_target = isinstance(ended, TargetErrored)
         if ended.fatal:
-            self.switch.break_off(ended.reason)
+            self.switch.break_off(ended.reason, of_target=of_target)
         elif self.errors_in_a_row >= BREAKER:
-            self.switch.break_off(f"{self.errors_in_a_row} units in a row failed, the last with: {ended.reason}")
+            why = f"{self.errors_in_a_row} units in a row failed, the last with: {ended.reason}"
+            self.switch.break_off(why, of_target=of_target)
 
 
 Endings = Sequence[tuple[Unit, Ending]]

@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import first_named
-from minions_evals_mcp.engine.asking_again import how_to_resume, resume_step
+from minions_evals_mcp.engine.asking_again import how_to_resume, resume_step, what_helps
 from minions_evals_mcp.engine.audit_standing.standing import vet_audited
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.context import Engine
@@ -38,7 +38,7 @@ from minions_evals_mcp.errors import (
     StoppedError,
 )
 from minions_evals_mcp.frozen_types import frozen_type
-from minions_evals_mcp.next_steps import WORKS, argument
+from minions_evals_mcp.next_steps import argument
 from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store import jobs, records, seals
 from minions_evals_mcp.store.jobs import Job
@@ -324,7 +324,7 @@ def _vet_whole(run: _Run) -> None:
     if run.switch.instrument:
         raise InstrumentError(
             f"the run {run.job.id} stopped: {run.switch.reason}.",
-            remedy=f"{WORKS}. Progress is saved: {resume_step(run.job)}.",
+            remedy=f"{what_helps(run.job, of_target=run.switch.of_target)} Progress is saved: {resume_step(run.job)}.",
         )
     if run.switch.is_off:
         raise StoppedError(

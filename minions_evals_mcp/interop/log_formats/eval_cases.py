@@ -30,9 +30,23 @@ def _is_old_adk(seen: JsonValue) -> bool:
     return {"query", "expected_tool_use"} <= turn.keys()
 
 
+PYDANTIC_CASE = frozenset({"name", "inputs", "metadata", "expected_output", "evaluators"})
+"""What a case of pydantic-evals can say; it refuses any other key."""
+
+
 def is_pydantic(seen: JsonValue) -> bool:
     """Whether a document is a data set of pydantic-evals."""
-    return "inputs" in _first(seen)
+    return is_pydantic_case(obj(seen), _first(seen))
+
+
+def is_pydantic_case(document: Json, case: Json) -> bool:
+    """Whether the case is one that pydantic-evals could have written: those of `evaluate` have inputs too."""
+    return "inputs" in case and (has_evaluators(document, case) or case.keys() <= PYDANTIC_CASE)
+
+
+def has_evaluators(document: Json, case: Json) -> bool:
+    """Whether the case, or its whole data set, names evaluators, as pydantic-evals alone does."""
+    return "evaluators" in document or "evaluators" in case
 
 
 def is_strands(seen: JsonValue) -> bool:

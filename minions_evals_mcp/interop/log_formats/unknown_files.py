@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.column_guess import ROWS, how_to_import, suggested_import
+from minions_evals_mcp.interop.column_guess import ROWS, suggested_import, table_refused
 from minions_evals_mcp.interop.containers import aggregate, container, table_of_results
 from minions_evals_mcp.interop.log_formats.table import FORMATS, Seen
 from minions_evals_mcp.interop.logs.files import head_of
@@ -81,9 +81,7 @@ def refusal(seen: Seen) -> BadInputError:
     if is_table and (known := table_of_results(head_of(seen.path).decode("utf-8", "ignore"))) is not None:
         return BadInputError(f"{seen.path} is {known.is_a}.", remedy=known.remedy)
     if is_table:
-        return BadInputError(
-            f"{seen.path} is a table. Name the record type of its rows.", remedy=how_to_import(seen.path)
-        )
+        return table_refused(seen.path)
     content = f"it is not UTF-8 ({damage})" if damage else found(seen)
     keys = _keys(seen.first)
     near = sorted(KEYS, key=lambda name: -_share(keys, name))[:NEAREST]

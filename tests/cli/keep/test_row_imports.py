@@ -7,9 +7,11 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.store.connection import open_raw
 from tests.cli.suites import benchmark, case, suite
 from tests.hang import HANG_S
@@ -141,3 +143,23 @@ def test_an_import_of_rows_that_is_killed_has_taken_all_or_nothing(at: Terminal,
                 "SELECT json_array_length(fields, '$.testCaseIds') FROM minion WHERE id = 'b'"
             ).fetchone()
             assert cases == count
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+def test_a_table_that_is_imported_again_leaves_what_it_does_not_fill(at: Terminal, mapped: bool) -> None:
+    """Checks that were added since, as by `audit --fix`, would otherwise be gone without a word."""
+    head = "key,q,a" if mapped else "id,inputs.question,expectedOutputs.output"
+    given = ["--map", "id=key", "--map", "inputs.question=q", "--map", "expectedOutputs.output=a"] if mapped else []
+    rows = ["import", "t.csv", "--as", "test-case", *given]
+    at.file("t.csv", f"{head}\nc1,Where is it?,Paris\n")
+    at.run(*rows)
+    shown = cast("dict[str, Json]", at.run("show", "c1", "--json").one())
+    fields = shown["fields"] | {"name": "Place", "assertions": [{"type": "word-count", "value": {"max": 1}}]}
+    at.file("more.json", json.dumps({"records": [{"id": "c1", "type": "test-case", "fields": fields}]}))
+    at.run("import", "more.json")
+    assert "0 changed, 1 unchanged" in at.run(*rows).out
+    at.file("t.csv", f"{head}\nc1,Where is it?,Rome\n")
+    assert "1 changed, 0 unchanged" in at.run(*rows).out
+    after = cast("dict[str, dict[str, Any]]", at.run("show", "c1", "--json").one())["fields"]
+    assert (after["name"], after["expectedOutputs"]) == ("Place", {"output": "Rome"})
+    assert [check["type"] for check in after["assertions"]] == ["word-count"]

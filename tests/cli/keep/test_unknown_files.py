@@ -226,3 +226,38 @@ def test_one_plain_word_in_common_names_no_nearest_format(at: Terminal, row: Jso
     elif nearest == "":
         assert "Nearest" not in said
     assert "skill-evals" not in said
+
+
+def test_a_file_of_evaluate_is_not_taken_for_one_of_pydantic_evals(at: Terminal) -> None:
+    """What its cases expect would lie unread beside them, and every output would be right."""
+    written(at.folder / "c.json", {"cases": [{"inputs": {"q": "Capital?"}, "expected": "Paris", "checks": ["equals"]}]})
+    ended = at.run("import", "c.json")
+    assert (ended.code, "looks like none of the known formats" in ended.err) == (2, True)
+
+
+def test_a_table_named_as_a_suite_is_answered_with_the_command_that_imports_it(at: Terminal) -> None:
+    at.file("q.csv", "question,answer\nWhere is it?,Paris\n")
+    at.file("minions-evals.toml", 'suites = ["q.csv"]\n')
+    for command in (("audit", "q.csv"), ("run",)):
+        ended = at.run(*command)
+        assert (ended.code, "q.csv is a table." in ended.err, "--as test-case" in ended.err) == (2, True, True), command
+
+
+def test_after_an_import_the_target_of_the_newest_run_is_named_again(at: Terminal) -> None:
+    at.file("q.csv", "question,answer\nWhere is it?,Paris\n")
+    at.file("own.py", "def answer(question):\n    return 'Paris'\n")
+    rows = "import q.csv --as test-case --map inputs.question=question --map expectedOutputs.output=answer --into q"
+    at.run(*rows.split())
+    assert at.run("run-benchmark", "q", "--target", "python:own:answer").code == 0
+    assert "Next: minions-evals run-benchmark q --target python:own:answer\n" in at.run(*rows.split()).out
+
+
+@pytest.mark.parametrize("stays", [1, 12])
+def test_where_the_users_own_program_crashes_no_keys_and_services_are_checked(at: Terminal, stays: int) -> None:
+    at.file("q.csv", "question,answer\n" + "".join(f"Where is {n}?,Paris\n" for n in range(stays)))
+    at.file("own.py", "def answer(question):\n    raise RuntimeError('my bug')\n")
+    rows = "import q.csv --as test-case --map inputs.question=question --map expectedOutputs.output=answer --into q"
+    at.run(*rows.split())
+    ended = at.run("run-benchmark", "q", "--target", "python:own:answer")
+    assert (ended.code, "my bug" in ended.err, "Correct the target." in ended.err) == (3, True, True)
+    assert "doctor" not in ended.err
