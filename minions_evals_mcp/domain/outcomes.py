@@ -39,10 +39,11 @@ class Observed(Value):
     """An output and what was measured while it was made. Milliseconds, tokens, US dollars; None is unknown.
 
     `tool_calls` is None where nobody recorded them, empty where it is known that none was made. `made_from` is the
-    digest of target, prompt version and inputs; `reused_from` the test-run for which it was made; `group` is that of its
-    agent-run. `recorded_scores` are those that another tool recorded for the output, as its log wrote them. `world` is the end
-    of the world that the agent acted on; `tool_calls` are then the calls that the world saw. `conversation` is how one went that
-    was had with the agent. `heard` are the messages of a user in a recorded conversation of more than one.
+    digest of target, prompt version and inputs, `asked` that of what the case asked and in which world; `reused_from` the
+    test-run for which it was made; `group` is that of its agent-run. `recorded_scores` are those that another tool recorded for
+    the output, as its log wrote them. `world` is the end of the world that the agent acted on; `tool_calls` are then the calls
+    that the world saw. `conversation` is how one went that was had with the agent. `heard` are the messages of a user in a
+    recorded conversation of more than one.
     """
 
     output: Json
@@ -59,6 +60,7 @@ class Observed(Value):
     agent_error: str | None = None
     stderr: str = ""
     made_from: str | None = None
+    asked: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
     reused_from: str | None = None
     timed_out: bool = False
     group: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None

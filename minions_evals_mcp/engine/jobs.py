@@ -33,6 +33,8 @@ from minions_evals_mcp.store.queries import run_lines
 LATEST = "latest"
 LOOK_S = 0.1
 """A lock that is held no longer than this was only looked at."""
+TURN_S = 5.0
+"""How long people who judge one run at a time wait for each other."""
 SHORTEST = 4
 """So many characters of a run's id stand for it, at the least."""
 
@@ -66,26 +68,37 @@ def _vet_alike(stored: Job, new: Job) -> None:
 
 
 @asynccontextmanager
-async def working_on(engine: Engine, job: Job) -> AsyncGenerator[None]:
+async def working_on(engine: Engine, job: Job, *, patience_s: float = LOOK_S) -> AsyncGenerator[None]:
     """Holds the job for this process; the lock falls with the process, however it dies.
 
-    Raises `BusyError` where another process works on it.
+    Raises `BusyError` where another works on it for longer than the patience.
     """
     path = lock_path(engine.config.db, job.id)
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path, thread_local=False)
-    try:
-        lock.acquire(timeout=LOOK_S, poll_interval=LOOK_S / 4)
-    except Timeout:
+    if not await _held(lock, anyio.current_time() + patience_s):
         raise BusyError(
             f"the run {job.id} is being worked on by another process.",
             remedy=f"Wait for it: {Next('show-run', {'run_id': job.id}, 'shows its progress')}.",
-        ) from None
+        )
     try:
         yield
         path.unlink(missing_ok=True)  # only once the job's end is committed; a lock on the old file finds it done
     finally:
         lock.release()
+
+
+async def _held(lock: FileLock, until: float) -> bool:
+    """Whether the lock could be had by then; others go on meanwhile, who holds it perhaps among them."""
+    while True:
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if anyio.current_time() >= until:
+                return False
+            await anyio.sleep(LOOK_S / 4)
+        else:
+            return True
 
 
 def lock_path(db: Path, job_id: str) -> Path:

@@ -225,6 +225,11 @@ class RunRequest(RunSettings):
     attacks: Annotated[tuple[Text, ...], Field(strict=False)] = ()
     purpose: Literal["scheduled", "manual", "comparison"] = "manual"
 
+    def judged_anew(self, run_id: str, **own: object) -> RunRequest:
+        """What judges the outputs of that run, which this request made, once more: in the same world, under the same faults."""
+        kept = {name: getattr(self, name) for name in ("world", "faults", "attacks", "case_ids", "selection")}
+        return RunRequest.model_validate({**kept, "rejudge_run_id": run_id, "purpose": "comparison", **own})
+
     @model_validator(mode="after")
     def _can_be_carried_out(self) -> Self:
         is_of_config = (self.target or "").startswith(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from minions_evals_mcp.engine.answers.gates import regression_gate
+from minions_evals_mcp.engine.answers.gates import interval_of, regression_gate
 from minions_evals_mcp.engine.answers.run_diff import RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.context import EngineConfig
-from minions_evals_mcp.stats.intervals import rate_bounds
+from minions_evals_mcp.stats.intervals import Bounds, rate_bounds, rate_bounds_like
 from minions_evals_mcp.stats.limits import Limit, Undecided, limit_gate, settled
 from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
 from minions_evals_mcp.store.queries.judging.shared_checks import CheckMean
@@ -128,20 +128,27 @@ class Figures:
         asked, total = self.asked, self.summary.units
         if asked.min_pass_rate is None or not self.scored_count:
             return None
-        fields = self.summary.benchmark_run or {}
-        effective, trials = fields.get("effectiveCases"), fields.get("trials")
-        share = float(effective) / self.scored_count if isinstance(effective, int | float) else 1.0
+        trials = (self.summary.benchmark_run or {}).get("trials")
         cases = max(1, round(total / trials)) if isinstance(trials, int) else total
 
         def beside(passed: int) -> Limit:
-            interval = rate_bounds(passed, total, effective=share * total)
             assert asked.min_pass_rate is not None
+            interval = self._rate_bounds(passed)
             return limit_gate(passed / total, interval, asked.min_pass_rate, cases=cases, literal=asked.literal)
 
         worst, best = beside(self.passed_count), beside(self.passed_count + self.missing_count)
         if worst.gate == "held" or best.gate != "held":
             return worst if worst.gate == "held" else best
         return replace(best, gate="undecided")
+
+    def _rate_bounds(self, passed: int) -> Bounds | None:
+        """The interval of the pass rate if so many of all trials had passed: trials and groups count as in the run's own interval."""
+        fields, total = self.summary.benchmark_run or {}, self.summary.units
+        recorded = interval_of(fields.get("passRateCi"))
+        if recorded is None or (fields.get("groups") is None and fields.get("trials", 1) == 1):
+            return rate_bounds(passed, total)
+        bounds = recorded[0] / 100, recorded[1] / 100
+        return rate_bounds_like(passed, total, seen=(self.passed_count, self.scored_count), bounds=bounds)
 
     @property
     def passed(self) -> bool | None:

@@ -164,13 +164,28 @@ def grouped_pass_rate(verdicts: Iterable[tuple[str, bool]]) -> RateInterval | No
     )
 
 
-def rate_bounds(passed: int, total: int, *, effective: float | None = None, level: float = 0.95) -> Bounds | None:
-    """The interval of a pass rate that is worth so many independent cases; without groups and trials they are `total`."""
+def rate_bounds(passed: int, total: int, *, level: float = 0.95) -> Bounds | None:
+    """The interval of a pass rate of so many independent cases."""
     if total == 0:
         return None
-    if effective is not None and effective < total - _ROUNDING:
-        return _score_bounds(passed / total, max(1.0, effective), level)
     return exact_interval(passed, total, level=level) if total <= FEW_CASES else wilson(passed, total, level=level)
+
+
+def rate_bounds_like(passed: int, total: int, *, seen: tuple[int, int], bounds: Bounds) -> Bounds:
+    """The interval of a pass rate of `total` test-runs that hang together as those `seen` (passed, total), whose `bounds` are known.
+
+    The 95 % bounds tell the size of the sample by their width.
+    """
+    rate, width = seen[0] / seen[1], bounds[1] - bounds[0]
+
+    def is_wider(size: float) -> bool:
+        low, high = _score_bounds(rate, size, 0.95)
+        return high - low > width
+
+    least, most = 1.0, float(seen[1])
+    while least < (middle := (least + most) / 2) < most:
+        least, most = (middle, most) if is_wider(middle) else (least, middle)
+    return _score_bounds(passed / total, least * total / seen[1], 0.95)
 
 
 def _squared_residuals(sums: ScoreSums, ratio: float) -> float:

@@ -84,10 +84,12 @@ def job_by_key(db: Db, key: str) -> Job | None:
     return _job(rows[0]) if len(rows) == 1 else None
 
 
-def jobs(db: Db, *, limit: int = 20, with_traces: bool = True) -> list[Job]:
-    """The newest jobs first; those that judge production traces only `with_traces`."""
+def jobs(db: Db, *, limit: int = 20, skip: int = 0, with_traces: bool = True) -> list[Job]:
+    """The newest jobs first, after so many of these; those that judge production traces only `with_traces`."""
     chosen = "" if with_traces else f"WHERE NOT ({OF_TRACES})"
-    rows = db.execute(f"SELECT {_JOB} FROM job j {chosen} ORDER BY created_at DESC, id {AT_MOST}", (limit,))
+    rows = db.execute(
+        f"SELECT {_JOB} FROM job j {chosen} ORDER BY created_at DESC, id {AT_MOST} OFFSET ? + 0", (limit, skip)
+    )
     return [read_job for row in rows if (read_job := _job(row)) is not None]
 
 

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.scoring.ab import Contender, Criterion, mean_known, merit_of, reaches_quality
-from minions_evals_mcp.stats.intervals import Bounds, wilson
+from minions_evals_mcp.stats.intervals import Bounds, rate_bounds
 from minions_evals_mcp.stats.skewed.quantiles import OpenBounds, QuantileInterval, quantile_interval
 from minions_evals_mcp.stats.wins import LEVEL, WinTest
 
@@ -131,13 +131,13 @@ def ends(found: QuantileInterval | None) -> OpenBounds | None:
 
 
 def _rate_interval(shares: Sequence[float]) -> Bounds | None:
-    """The interval of a pass rate in percent: Wilson's where each case passed or not, else Student's."""
+    """The interval of a pass rate in percent: as of a benchmark-run where each case passed or not, else Student's."""
     from minions_evals_mcp.stats.branches import mean_interval  # noqa: PLC0415  numpy: 0.3 s
 
     if not shares:
         return None
     whole = all(share in {0.0, 1.0} for share in shares)
-    interval = wilson(round(sum(shares)), len(shares)) if whole else mean_interval(shares)
+    interval = rate_bounds(round(sum(shares)), len(shares)) if whole else mean_interval(shares)
     return None if interval is None else (100 * max(0.0, interval[0]), 100 * min(1.0, interval[1]))
 
 

@@ -87,7 +87,7 @@ def score_gate(summary: RunSummary, limit: float, *, literal: bool = False) -> L
     assert fields is not None, "a gate looks at a finished run"
     score = fields["overallScore"]
     assert isinstance(score, int | float)
-    found = limit_gate(float(score), _interval(fields["scoreCi"]), limit, cases=cases_of(fields), literal=literal)
+    found = limit_gate(float(score), interval_of(fields["scoreCi"]), limit, cases=cases_of(fields), literal=literal)
     return found if literal or summary.own_run is None else replace(found, gate="undecided", cases_needed=None)
 
 
@@ -98,7 +98,8 @@ def cases_of(fields: Json) -> int:
     return max(1, round(total / trials)) if isinstance(trials, int) else total
 
 
-def _interval(value: JsonValue) -> tuple[float, float] | None:
+def interval_of(value: JsonValue) -> tuple[float, float] | None:
+    """The two ends of an interval on the wire; None where there is none."""
     if not isinstance(value, list | tuple):
         return None
     low, high = value

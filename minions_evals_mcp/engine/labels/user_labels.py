@@ -176,17 +176,14 @@ def _request(db: Db, root: Job, played: Sequence[PlayedTalk]) -> RunRequest | No
         for talk in played
     )
     request, figures = request_of(root), runs.benchmark_run(db, root.id)
-    return RunRequest(
+    return request.judged_anew(
+        root.id,
         subject_id=root.subject_id,
-        rejudge_run_id=root.id,
         target=request.target if going_on and not (request.target or "").startswith(OF_A_CONFIG) else None,
         prompt_version_ref=request.prompt_version_ref if figures is None else figures.fields.prompt_version_ref,
         judge=request.judge,
         trials=request.trials,
         triggered_by=request.triggered_by,
-        purpose="comparison",
-        case_ids=request.case_ids,
-        selection=request.selection,
         key=key,
     )
 

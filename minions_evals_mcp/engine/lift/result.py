@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.neighbours import tool_calls_of
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 from minions_evals_mcp.scoring.skill_use import uses_skill
-from minions_evals_mcp.stats.intervals import wilson
+from minions_evals_mcp.stats.intervals import grouped_pass_rate
 from minions_evals_mcp.stats.lift import Lift
 from minions_evals_mcp.stats.paired_means import paired_means, paired_ratio
 from minions_evals_mcp.stats.skewed.quantiles import quantile_interval
@@ -188,12 +188,12 @@ def trigger_figures(
         )
         for unit in logged
     ]
-    right = sum(taken and wanted for _, wanted, taken in used)
+    recalled = [(case_id, taken) for case_id, wanted, taken in used if wanted]
+    right, wanted_of = sum(taken for _, taken in recalled), len(recalled)
     hoped = sum(should.get(case_id, True) for case_id in crashed)
-    wanted_of = sum(wanted for _, wanted, _ in used)
     return TriggerFigures(
-        precision=_share(right, sum(taken for _, _, taken in used)),
-        recall=_share(right, wanted_of),
+        precision=_share([(case_id, wanted) for case_id, wanted, taken in used if taken]),
+        recall=_share(recalled),
         missed=_names(case_id for case_id, wanted, taken in used if wanted and not taken),
         wrong=_names(case_id for case_id, wanted, taken in used if taken and not wanted),
         not_captured=len(units) - len(logged) - len(crashed),
@@ -203,9 +203,12 @@ def trigger_figures(
     )
 
 
-def _share(share: int, of: int) -> ShareFound:
-    interval = wilson(share, of) if of else None
-    return ShareFound(found=share, of=of, share=share / of if of else None, interval=interval)
+def _share(outputs: Sequence[tuple[str, bool]]) -> ShareFound:
+    """The share of outputs, each with its case: the trials of one case count together."""
+    found, of = sum(is_found for _, is_found in outputs), len(outputs)
+    rate = grouped_pass_rate(outputs)
+    interval = None if rate is None else rate.bounds
+    return ShareFound(found=found, of=of, share=found / of if of else None, interval=interval)
 
 
 def _names(case_ids: Iterable[str]) -> tuple[str, ...]:

@@ -8,8 +8,6 @@ from datetime import datetime
 from functools import partial
 from typing import Literal
 
-import anyio
-
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.engine.context import Engine
@@ -19,7 +17,6 @@ from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.people.assignments import hold
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.people.user_turns import packet_of_user
-from minions_evals_mcp.errors import BusyError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Packet, Submission, packet, packet_digest
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.judges.user_packets import UserPacket
@@ -33,8 +30,6 @@ from minions_evals_mcp.store.queries.judging.assignments import own, was_assigne
 from minions_evals_mcp.store.queries.judging.waiting_outputs import Place, count_waiting, units_of_waiting, waiting
 
 PAGE = 50
-TRIES, PAUSE_S = 30, 0.1
-"""A run takes one hand at a time: so often it is tried to hand in a judgment, and so long is waited in between."""
 Unasked = Literal["no-rubric", "changed", "caller", "draft", "user", "user-person", "others"]
 UNASKED: dict[Unasked, str] = {
     "no-rubric": f"without a rubric. Write one, or: {Next('accept-run', {'run_id': 'RUN:POSITION.TRIAL'}, 'accepts the output')}",
@@ -219,11 +214,4 @@ async def say(engine: Engine, run_id: str, digest: str, message: str, *, by: Spe
 
 
 async def _handed_in(engine: Engine, run_id: str, answered: AnsweredPacket, *, by: Speaker) -> Job:
-    submission = Submission(run_id=run_id, packets=(answered,))
-    engine = engine.speaking(by)
-    for _ in range(TRIES):
-        try:
-            return await submit_judgments(engine, submission)
-        except BusyError:
-            await anyio.sleep(PAUSE_S)
-    return await submit_judgments(engine, submission)
+    return await submit_judgments(engine.speaking(by), Submission(run_id=run_id, packets=(answered,)))

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.speaker import AGENTS, Speaker, require_role
 from minions_evals_mcp.engine.budget import uncapped
 from minions_evals_mcp.engine.conclude.case_regressions import tell_case_regressions
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, request_of, waiting_reason, working_on
+from minions_evals_mcp.engine.jobs import TURN_S, get_job, request_of, waiting_reason, working_on
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.rounds import round_of, rounds
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
@@ -55,7 +55,7 @@ async def submit_judgments(engine: Engine, submission: Submission, *, imported: 
         await _vet_name(engine, submission)
     job = await get_job(engine, submission.run_id)
     request = request_of(job)
-    async with working_on(engine, job):
+    async with working_on(engine, job, patience_s=TURN_S):
         await vet_assignment(engine, job, submission)
         bench = await _bench(engine, job, request)
         said = [await user_said(engine, job, packet) for packet in submission.packets if packet.message is not None]
@@ -72,7 +72,7 @@ async def judge_waiting(engine: Engine, key: UnitKey) -> bool:
     Raises `InstrumentError` where it cannot be judged; it waits on, then.
     """
     job = await get_job(engine, key.job_id)
-    async with working_on(engine, job):
+    async with working_on(engine, job, patience_s=TURN_S):
         bench = await _bench(engine, job, request_of(job))
         rows = await engine.store.read(partial(jobs.units, job_id=job.id, first=key.position, last=key.position + 1))
         row = rows[key.position, key.trial]

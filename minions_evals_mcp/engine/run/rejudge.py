@@ -18,15 +18,12 @@ async def rejudge_request(
     ident = await find_benchmark_run(engine, run_id)
     run = await engine.store.read(lambda db: benchmark_run_in(db, ident))
     judged = request_of(await get_job(engine, ident))
-    return RunRequest(
+    return judged.judged_anew(
+        ident,
         subject_id=run.fields.benchmark_id,
-        rejudge_run_id=ident,
         prompt_version_ref=run.fields.prompt_version_ref,
         judge=judge,
         trials=run.fields.trials,
         triggered_by=triggered_by,
-        purpose="comparison",
-        case_ids=judged.case_ids,
-        selection=judged.selection,
         key=key,
     )

@@ -9,7 +9,7 @@ from functools import partial
 from minions_evals_mcp.domain.conversations import UserLabel
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
-from minions_evals_mcp.engine.jobs import root_run
+from minions_evals_mcp.engine.jobs import request_of, root_run
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.planning import SETTLED, RunPlan
@@ -133,10 +133,20 @@ def _with_output(
 
 
 def _stored(db: Db, run_id: str, units: Sequence[Unit]) -> list[str | Observed | None]:
-    """Returns what that run judged of each unit's case and trial: an output that was kept, or the id of an agent-run."""
+    """Returns what that run judged of each unit's case and trial: an output that was kept, or the id of an agent-run.
+
+    A run that itself judged stored outputs keeps none: they are where they were made.
+    """
     stored = jobs.outputs_of(db, run_id, list(dict.fromkeys(unit.measure.case.id for unit in units)))
-    outputs = (stored.get((unit.measure.case.id, unit.key.trial)) for unit in units)
-    return [None if output is None else output.observed or output.agent_run_id for output in outputs]
+    keys = [(unit.measure.case.id, unit.key.trial) for unit in units]
+    outputs = map(stored.get, keys)
+    found = [None if output is None else output.observed or output.agent_run_id for output in outputs]
+    job = jobs.job(db, run_id) if None in found else None
+    source = None if job is None else request_of(job).rejudge_run_id
+    if source is None:
+        return found
+    made = _stored(db, source, units)
+    return [there or (before if key in stored else None) for there, before, key in zip(found, made, keys, strict=True)]
 
 
 def _recorded(db: Db, bench: Bench, units: Sequence[Unit]) -> list[str | Observed | None]:

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 
 TOGETHER = 50
 """How many units are judged and written in one go, where none of them has to wait for anything."""
+OF_ANOTHER = "its output was made for other inputs, or in another world, than the case has by now"
 NOBODY_GOES_ON = (
     "the user check stopped the conversation before the agent answered, and the run has no target to continue with"
 )
@@ -224,7 +225,7 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
     """The output, from the first place that has one."""
     found = _at_hand(unit)
     if found is not None:
-        return found
+        return _of_the_same(bench, unit, found)
     if unit.made is not None:
         await _keep_output(bench, unit, unit.made)
         return unit.made
@@ -245,7 +246,9 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
     except BadInputError as error:  # a template variable that this case lacks
         return Skipped(str(error))
     if isinstance(seen, Observed):
-        seen = _with_word(unit, seen).with_trusted(made_from=made_from(bench, unit.measure))
+        seen = _with_word(unit, seen).with_trusted(
+            made_from=made_from(bench, unit.measure), asked=asked_digest(bench.request, unit.measure)
+        )
         await _keep_output(bench, unit, seen)
     return seen
 
@@ -264,6 +267,14 @@ def _at_hand(unit: Unit) -> Seen | None:
     if unit.recorded is not None:
         return _checked_user(unit, observed_run(unit.recorded.read(), timeout_ms=unit.measure.case.fields.timeout_ms))
     return None
+
+
+def _of_the_same(bench: Bench, unit: Unit, seen: Seen) -> Seen:
+    """The stored output; none where it was made for other inputs, or in another world, than the case has by now."""
+    made = seen.asked if isinstance(seen, Observed) and bench.request.rejudge_run_id is not None else None
+    if made in (None, asked_digest(bench.request, unit.measure)):
+        return seen
+    return Skipped(OF_ANOTHER)
 
 
 def _is_judged_anew(bench: Bench, unit: Unit) -> bool:
@@ -405,6 +416,14 @@ async def _produced(
     if isinstance(target, ModelTarget | PromptedTarget):  # what they call is taken out of the budget call by call
         return await target.produce(case.inputs, version, timeout_ms=case.timeout_ms)
     return await budget.own_output(partial(target.produce, case.inputs, version, timeout_ms=case.timeout_ms))
+
+
+def asked_digest(request: RunRequest, measure: Measure) -> str:
+    """The digest of what an output of the case answers, whoever makes it: equal ones were asked the same in the same world."""
+    case, world = measure.case.fields, measure.world
+    world_parts = [None] if world is None else [world.content_digest(), *request.attacks]
+    talk_parts = [] if case.conversation is None else [json_fields(case.conversation)]
+    return digest([case.inputs, *world_parts, *talk_parts])
 
 
 def made_from(bench: Bench, measure: Measure) -> str:

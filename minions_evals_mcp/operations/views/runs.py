@@ -24,10 +24,19 @@ UnitStatus = Literal["passed", "failed", "unscored"]
 STATUSES: tuple[UnitStatus, ...] = get_args(UnitStatus)
 
 
-async def page(engine: Engine, *, skip: int, limit: int) -> tuple[Sequence[RunLine], int]:
-    """A page of runs, newest first, and how many there are."""
-    found, total = await engine.store.read(lambda db: (run_lines(db, skip=skip, limit=limit), jobs.count(db)))
-    return [replace(line, job=with_gone(engine, line.job)) for line in found], total
+async def page(engine: Engine, *, oldest: int | None, limit: int) -> tuple[Sequence[RunLine], int, int]:
+    """A page of runs, newest first, how many are older than the first of them, itself counted, and how many there are.
+
+    With `oldest` it is of so many runs that were there first: pages go on where they were, whatever was started since.
+    """
+
+    def read(db: Db) -> tuple[Sequence[RunLine], int, int]:
+        total = jobs.count(db)
+        left = total if oldest is None else min(oldest, total)
+        return run_lines(db, skip=total - left, limit=limit), left, total
+
+    found, left, total = await engine.store.read(read)
+    return [replace(line, job=with_gone(engine, line.job)) for line in found], left, total
 
 
 async def named(

@@ -14,7 +14,7 @@ from minions_evals_mcp.report.matrix.prompts import EQUAL, MOST, how_sure, promp
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.stats.case_pairs import CasePair
 from minions_evals_mcp.stats.comparison import ERROR, compare
-from minions_evals_mcp.stats.intervals import wilson
+from minions_evals_mcp.stats.intervals import grouped_pass_rate
 from minions_evals_mcp.stats.limits import limit_gate
 from minions_evals_mcp.stats.regression import Gate
 
@@ -182,18 +182,24 @@ def whole_pass_rate_gate(matrix: Matrix, limit: float) -> str:
 def pass_rate_gates(matrix: Matrix, limit: float) -> list[tuple[Gate, str]]:
     """Each column beside the pass rate that it is to reach, in words; a column in which nothing was judged is undecided."""
     return [
-        _pass_rate_gate(number, column, limit)
+        _pass_rate_gate(matrix, number, limit)
         for number, column in enumerate(matrix.columns)
         if column.run_id is not None
     ]
 
 
-def _pass_rate_gate(number: int, column: ColumnFigures, limit: float) -> tuple[Gate, str]:
+def _pass_rate_gate(matrix: Matrix, number: int, limit: float) -> tuple[Gate, str]:
+    column = matrix.columns[number]
     judged = column.passed + column.failed
     name = f"[{number}] {column.provider}"
-    if not judged:
+    found = grouped_pass_rate(
+        (row.group or row.case_id, row.cells[number].success)
+        for row in matrix.rows
+        if row.cells[number].verdict in JUDGED
+    )
+    if not judged or found is None:
         return "undecided", f"{name} has no judged test"
-    found = limit_gate(column.passed / judged, wilson(column.passed, judged), limit, cases=judged)
+    found = limit_gate(column.passed / judged, found.bounds, limit, cases=judged)
     words = f"{name} passes {column.passed} of {judged} tests, fewer than {limit:g}"
     if found.gate == "undecided":
         more = f"; about {found.cases_needed} tests would decide" if found.cases_needed else ""

@@ -34,7 +34,7 @@ async def messages_page(call: Call, request: ListRecords) -> CallToolResult:
     rows = [_whole(message) if request.detail == "full" else _line(message) for message in page[: request.limit]]
     answer = RecordsAnswer(summary=f"{len(rows)} messages, newest first", records=selected(rows, request.fields))
     result = answered(answer, shape=Shape(request.detail), pages=Pages(("records",), len(page) > request.limit))
-    return going_on_from(result, "records", [message.seq for message in page])
+    return going_on_from(result, "records", [message.seq for message in page], of_all="messages, newest first")
 
 
 def message_answer(message: Message, request: GetRecord) -> CallToolResult:

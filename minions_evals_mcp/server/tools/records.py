@@ -70,7 +70,7 @@ async def list_records(call: Call, arguments: ListRecords) -> CallToolResult:
     """A page of one type's records, in a line each or whole."""
     after = cursor_of(arguments.cursor)
     if arguments.type == RUN:
-        return await _runs(call, arguments, after)
+        return await _runs(call, arguments, after or None)
     if arguments.type == MESSAGE:
         return await messages_page(call, arguments)
     vet_fields(arguments.fields, _names(arguments.type), f"a {arguments.type}")  # pyright: ignore[reportUnknownArgumentType]  a Literal made of the table
@@ -114,15 +114,13 @@ def _names(kind: str) -> list[str]:
     return [*dict.fromkeys((*(str(info.alias) for info in TYPES[kind].model_fields.values()), *envelope))]
 
 
-async def _runs(call: Call, arguments: ListRecords, offset: int) -> CallToolResult:
-    until = offset + arguments.limit
+async def _runs(call: Call, arguments: ListRecords, oldest: int | None) -> CallToolResult:
     vet_fields(arguments.fields, RUN_NAMES, "a run")
-    lines, total = await runs.page(call.engine, skip=offset, limit=min(until + 1, 10_000))
-    rows = [_run(line) for line in lines[: arguments.limit]]
-    answer = RecordsAnswer(summary=f"{len(rows)} of {total} runs", records=selected(rows, arguments.fields))
-    return answered(
-        answer, shape=Shape(arguments.detail, offset=offset), pages=Pages(("records",), len(lines) > arguments.limit)
-    )
+    lines, left, total = await runs.page(call.engine, oldest=oldest, limit=arguments.limit + 1)
+    rows, of_all = [_run(line) for line in lines[: arguments.limit]], f"of {total} runs"
+    answer = RecordsAnswer(summary=f"{len(rows)} {of_all}", records=selected(rows, arguments.fields))
+    result = answered(answer, shape=Shape(arguments.detail), pages=Pages(("records",), len(lines) > arguments.limit))
+    return going_on_from(result, "records", range(left - 1, -1, -1), of_all=of_all)
 
 
 def _run(line: runs.RunLine) -> Json:

@@ -34,8 +34,8 @@ _FIGURES = (
 
 
 def run_lines(db: Db, *, limit: int, skip: int = 0, with_traces: bool = True) -> list[RunLine]:
-    """The newest runs, newest first; so many of these are passed over. Those that judge production traces only `with_traces`."""
-    return [_line(db, job) for job in jobs(db, limit=limit, with_traces=with_traces)[skip:]]
+    """So many runs, newest first; the newest `skip` are passed over. Those that judge production traces only `with_traces`."""
+    return [_line(db, job) for job in jobs(db, limit=limit, skip=skip, with_traces=with_traces)]
 
 
 def _line(db: Db, job: Job) -> RunLine:

@@ -103,10 +103,10 @@ class Agent:
         found = await (by or self.host).call("compare_prompt_versions", **{**usual, **asked})
         return part(found, "comparison")
 
-    async def run(self, of: str, right: Sequence[bool], benchmark: str = "b") -> str:
+    async def run(self, of: str, right: Sequence[bool], benchmark: str = "b", **more: JsonValue) -> str:
         """A run of that version with those outputs right."""
         SCRIPT[:] = [iter(right)]
-        asked: Json = {"benchmarkId": benchmark, "promptVersionRef": of, "waitSeconds": 50, "fresh": True}
+        asked: Json = {"benchmarkId": benchmark, "promptVersionRef": of, "waitSeconds": 50, "fresh": True, **more}
         return str((await self.host.call("run_benchmark", **asked))["runId"])
 
     async def compare_stored(self, *runs: str) -> Json:

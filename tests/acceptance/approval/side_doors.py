@@ -163,6 +163,43 @@ async def _(agent: Agent) -> str:
     return await _compared_by_letter(agent, world="w", faults=["timeout:look@1"])
 
 
+@attack(
+    "a world of the agent's own for the version in use, hidden by judging its run again", refused_as="no comparison"
+)
+async def _(agent: Agent) -> str:
+    await agent.save(a_world("x"))
+    return await _judged_again(agent, await agent.run("p@1", WRONG, world="w"), await agent.run("p@2", RIGHT))
+
+
+@attack("a world of the agent's own for both versions, hidden by judging both again", refused_as="edited since .*: c0")
+async def _(agent: Agent) -> str:
+    await agent.save(a_world("x"))
+    return await _judged_again(
+        agent, await agent.run("p@1", WRONG, world="w"), await agent.run("p@2", RIGHT, world="w")
+    )
+
+
+@attack("cases that ask something else while the version in use runs, then accepted again", refused_as="no comparison")
+async def _(agent: Agent) -> str:
+    for name in NAMES:
+        case = a_case(name)
+        assert isinstance(case, dict)
+        assert isinstance(case["fields"], dict)
+        await agent.save({**case, "fields": {**case["fields"], "inputs": {"q": "what nobody can"}}})
+    before = await agent.run("p@1", WRONG)
+    async with opened(agent.config) as operator:
+        await keep(operator, *map(a_case, NAMES))
+    return await _judged_again(agent, before, await agent.run("p@2", RIGHT))
+
+
+async def _judged_again(agent: Agent, *runs: str) -> str:
+    """Why approval is refused on both runs judged once more."""
+    asked: list[Json] = [{"benchmarkId": "b", "rejudgeRunId": run, "waitSeconds": 50} for run in runs]
+    again = [str((await agent.host.call("run_benchmark", **one))["runId"]) for one in asked]
+    await agent.host.raw("compare_prompt_versions", runIds=[*again])
+    return await agent.refused()
+
+
 @attack("a world of the operator's is changed under the cases", refused_as=measured_by("w"))
 async def _(agent: Agent) -> str:
     def acted(name: str) -> JsonValue:

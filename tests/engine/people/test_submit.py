@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.cases.baselines import save_with_baselines
 from minions_evals_mcp.engine.cases.test_history import test_case_stats as figures_of_case
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.people.persons import confirm_person
 from minions_evals_mcp.engine.people.submit import judge_waiting, submit_judgments
 from minions_evals_mcp.engine.records.batch import Arrival
@@ -156,6 +157,25 @@ async def test_the_verdicts_of_a_packet_complete_its_run_and_the_last_packet_the
     assert (concluded.passed_count, concluded.total_count) == (1, 2)
     assert concluded.overall_score == pytest.approx((3.4 + 0.8) / 6.8)
     assert not await packets(engine, job.id)
+
+
+async def test_those_who_judge_one_run_at_the_same_time_take_turns(engine: Engine) -> None:
+    job = await waiting(engine, 6)
+    given = [answered(packet, 1, 5) for packet in await packets(engine, job.id)]
+    said: list[str] = []
+
+    async def one(packet: Json) -> None:
+        try:
+            await submit(engine, job.id, packet)
+        except ConflictError as error:
+            said.append(str(error))
+
+    async with anyio.create_task_group() as group:
+        for packet in (given[0], *given):
+            group.start_soon(one, packet)
+    assert (await get_job(engine, job.id)).state == "completed"
+    assert len(said) == 1
+    assert "already judged" in said[0]
 
 
 async def test_an_output_that_is_judged_later_is_compared_with_the_runs_before_it(engine: Engine) -> None:

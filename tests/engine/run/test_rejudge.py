@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalTrend, TestRun
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
+from minions_evals_mcp.engine.conclude.comparison import pairing
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
-from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.engine.run.units import OF_ANOTHER
+from minions_evals_mcp.errors import ConflictError, NotFoundError
 from tests.workshop import (
+    Json,
     all_of,
     answer,
     bench,
@@ -22,6 +27,7 @@ from tests.workshop import (
     fleet,
     found,
     measured,
+    minion,
     opened,
     outbox,
     save,
@@ -102,3 +108,41 @@ async def test_an_unknown_run_is_refused(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         with pytest.raises(NotFoundError, match="benchmark-run"):
             await rejudge_request(engine, "none", triggered_by="me")
+
+
+@pytest.mark.parametrize("edited", ["inputs", "world", "conversation"])
+async def test_an_output_that_was_made_for_something_else_is_none_of_the_case_as_it_is_now(
+    tmp_path: Path, edited: str
+) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 2)
+        made = await bench(engine, "b", target="python:tests.engine.run.test_rejudge:counted")
+        await save(engine, _world("w", "x"))
+        now: Json = {"inputs": {"q": "another"}, "world": "w", "conversation": {"player": "caller", "goal": "Get it"}}
+        await save(engine, case("c1", expectedOutputs={"output": "good"}, **{edited: now[edited]}))
+        job = await run_benchmark(engine, await rejudge_request(engine, made.id, triggered_by="me"))
+        again = (await found(engine, job.id, BenchmarkRun)).fields
+        assert again.total_count == 1
+        (line,) = (await summarize(engine, job.id)).unscored
+        assert (line.test_case_id, line.reason) == ("c1", OF_ANOTHER)
+
+
+async def test_what_was_made_in_a_chosen_world_is_judged_anew_as_made_there(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 2)
+        await save(engine, _world("w", "x"))
+        target = "python:tests.engine.run.test_rejudge:counted"
+        there, here = [await bench(engine, "b", target=target, **chosen) for chosen in ({"world": "w"}, {})]
+        first, second = there.id, here.id
+        for _ in range(2):  # a run that is judged anew can itself be judged anew
+            first, second = [
+                (await run_benchmark(engine, await rejudge_request(engine, run, triggered_by="me"))).id
+                for run in (first, second)
+            ]
+            with pytest.raises(ConflictError, match=r"not comparable: c0 \(testCase\)"):
+                await engine.store.read(lambda db, pair=(first, second): pairing(db, *pair))
+
+
+def _world(ident: str, result: str) -> Record[Fields]:
+    servers: Json = {"desk": {"tools": [{"name": "look", "rules": [{"result": result}]}]}}
+    return minion(ident, "world", name=ident, servers=servers)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.server.edge.argument_types import RUN
@@ -43,6 +44,32 @@ async def test_a_new_baseline_is_a_merge_that_keeps_all_else(host: Host) -> None
     after = part(await host.call("get_record", id="c0"), "record")
     assert part(after, "fields") == {**part(before, "fields"), "expectedOutputs": {"output": "bad"}}
     assert after["updatedAt"] != before["updatedAt"]
+
+
+@pytest.mark.parametrize("kind", ["run", "message"])
+async def test_pages_of_the_newest_show_each_once_whatever_comes_between_and_count_what_they_show(
+    host: Host, kind: str
+) -> None:
+    await host.call("save_records", records=suite(1))
+
+    async def another(number: int) -> None:
+        if kind == "message":
+            await host.call("send_message", type="run-benchmark", payload={"benchmarkId": "b"}, id=f"m{number}")
+        else:
+            await host.call("run_benchmark", benchmarkId="b", idempotencyKey=f"k{number}" * 20)
+
+    for number in range(40):
+        await another(number)
+    seen: list[JsonValue] = []
+    asked: Json = {"type": kind, "limit": 100}
+    while "cursor" not in asked or asked["cursor"] is not None:
+        page = await host.call("list_records", **asked)
+        shown = [one["id"] for one in rows(page, "records")]
+        assert str(page["summary"]).startswith(f"{len(shown)} ")
+        seen += shown
+        await another(1000 + len(seen))
+        asked["cursor"] = page.get("nextCursor")
+    assert len(seen) == len(set(map(str, seen))) == 40
 
 
 async def test_two_editors_of_one_record_do_not_overwrite_each_other(host: Host) -> None:
