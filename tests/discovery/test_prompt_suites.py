@@ -226,7 +226,9 @@ def test_the_command_tells_texts_drafts_and_what_comes_next(tmp_path: Path) -> N
     assert "these wrong answers pass" in told.out
     assert "case 2 refused: quote:" in told.out
     ident = told.out.rpartition("--accept ")[2].split()[0]
-    assert f"{ident}: active" in at.run("suite", "from-prompt", "--accept", ident[:15]).out
+    accepted = at.run("suite", "from-prompt", "--accept", ident[:15]).out
+    assert f"{ident}: active" in accepted
+    assert f"Next: minions-evals run {ident} --target python:MODULE:FUNCTION" in accepted
     (tmp_path / "cases.json").write_text('[{"kind": 3}]')
     refused = at.run("suite", "from-prompt", str(tmp_path / "policy.md"), "--cases", str(tmp_path / "cases.json"))
     assert (refused.code, "--cases" in refused.err) == (2, True)

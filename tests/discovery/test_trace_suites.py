@@ -295,7 +295,9 @@ def test_the_command_tells_kinds_drafts_and_what_comes_next(tmp_path: Path) -> N
     assert "Next: minions-evals suite from-traces" in told.out
     shown = cast("list[dict[str, Any]]", at.run("suite", "from-traces", "--agent", AGENT, "--json").one()["drafts"])
     draft = shown[0]["testCaseId"]
-    assert f"{draft}: active" in at.run("suite", "from-traces", "--agent", AGENT, "--accept", draft[:13]).out
+    accepted = at.run("suite", "from-traces", "--agent", AGENT, "--accept", draft[:13]).out
+    assert f"{draft}: active" in accepted
+    assert f"Next: minions-evals run {draft} --target python:MODULE:FUNCTION" in accepted
     waiting = cast(
         "list[dict[str, Any]]",
         at.run("suite", "from-traces", "--agent", AGENT, "--reader", "caller", "--json").one()["packets"],

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from pydantic import TypeAdapter
 
 from minions_evals_mcp.cli.derived import GivenOptions, takes
+from minions_evals_mcp.cli.make.accepting import accepted_lines
 from minions_evals_mcp.cli.make.noted_files import read_notes, read_text
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.speaking import speaker_at
@@ -46,7 +47,8 @@ async def from_prompt(
     prompt_file
         A file with the prompt.
     cases
-        A JSON file with cases that you wrote: a list of {kind, inputs, expected, quote, assertions, why, passageId}.
+        A JSON file with cases that you wrote: a list of {kind, inputs, expected, quote, assertions, why, passageId}. Kinds
+        are case, edge and adversarial.
     """
     texts = [operation.Document(name=path.name, text=read_text(path, "DOCUMENTS")) for path in documents]
     request = given.request(
@@ -61,8 +63,7 @@ async def from_prompt(
 
 def _lines(answer: operation.CasesShown, request: operation.Request) -> Iterator[str]:
     if request.accept:
-        yield from (f"{ident}: active" for ident in answer.accepted)
-        yield f"{len(answer.accepted)} of {len(request.accept)} drafts are active now"
+        yield from accepted_lines(answer.accepted, request.accept)
         return
     if answer.packets:
         yield f"{_number(len(answer.packets), 'passage')} to write cases for. --json shows them with instructions. Then pass --cases FILE."

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from pydantic import TypeAdapter
 
 from minions_evals_mcp.cli.derived import GivenOptions, takes
+from minions_evals_mcp.cli.make.accepting import accepted_lines
 from minions_evals_mcp.cli.make.noted_files import read_notes
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, session
 from minions_evals_mcp.cli.speaking import speaker_at
@@ -57,8 +58,7 @@ def _weakness(*, only_this: bool, passes_corrected: bool | None) -> str:
 
 def _lines(answer: operation.TracesShown, request: operation.Request) -> Iterator[str]:
     if request.accept:
-        yield from (f"{ident}: active" for ident in answer.accepted)
-        yield f"{len(answer.accepted)} of {len(request.accept)} drafts are active now"
+        yield from accepted_lines(answer.accepted, request.accept)
         return
     if answer.packets:
         yield f"{len(answer.packets)} traces to read. --json shows them. Then pass --notes FILE."
