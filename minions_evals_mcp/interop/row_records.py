@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -12,15 +12,17 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.definitions import Fields, Json
+from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outputs import output_text
-from minions_evals_mcp.domain.records import TYPES, Record, not_finite_at, record_from_wire
+from minions_evals_mcp.domain.records import TYPES, Record, not_finite_at, of_type, record_from_wire
 from minions_evals_mcp.domain.values import known_names
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.table_rows import TableRow, read_rows
 from minions_evals_mcp.next_steps import argument
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
 
 RowType = Literal["test-case", "agent-run"]
 ENVELOPE = ("id", "title")
@@ -114,6 +116,11 @@ class RowRecords:
         if batch:
             yield batch
 
+    def beside_kept(self, db: Db, arrivals: Sequence[Arrival]) -> list[Arrival]:
+        """The cases with the fields that the table fills, and all others as they are kept: checks that were added stay."""
+        kept = records.minions(db, [arrival.record.id for arrival in arrivals])
+        return [_onto(arrival, kept.get(arrival.record.id), self.filled) for arrival in arrivals]
+
     def _record(self, row: TableRow, ids: _Ids) -> Record[Fields]:
         try:
             fields = _fields(self._mapping, row)
@@ -132,6 +139,17 @@ class RowRecords:
                 where=row.where,
                 remedy="Write null for a missing value.",
             ) from None
+
+
+def _onto(arrival: Arrival, stored: Record[Fields] | None, filled: set[str]) -> Arrival:
+    record, kept = arrival.record, None if stored is None else of_type(stored, TestCase)
+    if kept is None or kept.deleted_at is not None:
+        return arrival
+    names = [name for name, about in TestCase.model_fields.items() if (about.alias or name) in filled]
+    update = {name: getattr(record.fields, name) for name in names}
+    title = record.title if "title" in filled else kept.title
+    onto = kept.touched(kept.fields.model_copy(update=update), record.updated_at)
+    return replace(arrival, record=replace(onto, title=title))
 
 
 def _at(error: BadInputError, where: str) -> InvalidRecordError:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from minions_evals_mcp.domain.definitions import Benchmark, Fields, TestCase
+from minions_evals_mcp.domain.definitions import Benchmark, Fields
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.domain.values import ID_PATTERN, Id
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled
@@ -20,7 +19,6 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.row_records import RowMapping, RowRecords
 from minions_evals_mcp.operations.engine import Engine
 from minions_evals_mcp.store import records
-from minions_evals_mcp.store.connection import Db
 
 BATCH = 200
 BY = "command-line"
@@ -61,29 +59,10 @@ class RowImport:
         rows = RowRecords(file, self.mapping, now=engine.clock())
         arrivals = chain.from_iterable(rows.batches(BATCH))
         if self.into is None:
-            return await save_spooled(engine, arrivals, by=BY, settle=partial(_beside_kept, rows=rows))
+            return await save_spooled(engine, arrivals, by=BY, settle=rows.beside_kept)
         into = _Into(await _benchmark(engine, self.into), at=engine.clock())
-        saved, went_on = await save_spooled(
-            engine, into.behind(arrivals), by=BY, settle=partial(_beside_kept, rows=rows)
-        )
+        saved, went_on = await save_spooled(engine, into.behind(arrivals), by=BY, settle=rows.beside_kept)
         return into.without(saved), went_on
-
-
-def _beside_kept(db: Db, arrivals: Sequence[Arrival], *, rows: RowRecords) -> list[Arrival]:
-    """The cases with the fields that the table fills, and all others as they are kept: checks that were added stay."""
-    kept = records.minions(db, [arrival.record.id for arrival in arrivals])
-    return [_onto(arrival, kept.get(arrival.record.id), rows.filled) for arrival in arrivals]
-
-
-def _onto(arrival: Arrival, stored: Record[Fields] | None, filled_fields: set[str]) -> Arrival:
-    record, kept = arrival.record, None if stored is None else of_type(stored, TestCase)
-    if kept is None or kept.deleted_at is not None:
-        return arrival
-    names = [name for name, about in TestCase.model_fields.items() if (about.alias or name) in filled_fields]
-    update = {name: getattr(record.fields, name) for name in names}
-    title = record.title if "title" in filled_fields else kept.title
-    onto = kept.touched(kept.fields.model_copy(update=update), record.updated_at)
-    return replace(arrival, record=replace(onto, title=title))
 
 
 @dataclass(slots=True)
