@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from minions_evals_mcp.domain.request_fields import OWN_TARGETS
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.next_steps import Argument, Next, Value, parts
@@ -274,6 +273,8 @@ def tool_arguments(step: Next) -> dict[str, Value]:
 
 def _offered(step: Next, at: At | None) -> At | None:
     target = step.arguments.get("target")
+    from minions_evals_mcp.domain.request_fields import OWN_TARGETS  # noqa: PLC0415  help renders no step, and waits for no pydantic
+
     is_theirs = isinstance(target, str) and target.startswith(OWN_TARGETS) and not step.arguments.get("recorded")
     return None if is_theirs else at
 
