@@ -139,7 +139,7 @@ FULL: tuple[Fields, ...] = (
         selection="tag=x: 2 of 9 cases", trials=2, score_ci=(0.5, 0.9),
         pass_rate_ci=(10.5, 90.5), evidence="undecidable", is_regression=True, fallen_since="br0", digests=DIGESTS,
         groups=2, effective_cases=1.5, cached=True, answered_by="judge-2", judged_by=("claude",),
-        not_compared="the judge changed since br0",
+        compared_with="r0", not_compared="the judge changed since br0",
         compared_part=ComparedPart(since="br0", compared=1, cases=2, gone=1),
         fall=SupportedFall(since="br0", of="passes", delta=-0.5, p_value=0.01, cases=2, changed=2),
     ),

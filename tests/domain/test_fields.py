@@ -161,7 +161,7 @@ def test_a_benchmark_run_has_the_seeds_fields_and_a_pass_rate_from_0_to_100() ->
         added="promptVersionRef purpose trials passed passedCount totalCount errorCount scoreCi passRateCi evidence",
         # `isRegression`: the quality gate and the outbox; `digests`: which earlier run it is compared with
         read_by_us="isRegression fallenSince fall groups effectiveCases cached digests selection canariesPassed answeredBy judgedBy"
-        " notCompared comparedPart",
+        " comparedWith notCompared comparedPart",
     )
     assert options("benchmark-run", "purpose") == ("scheduled", "manual", "comparison")
     assert options("benchmark-run", "evidence") == ("supported", "within-noise", "undecidable")
