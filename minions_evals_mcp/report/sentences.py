@@ -96,9 +96,9 @@ def since_words(since: RunBefore) -> str:
     """Returns what changed since the run before, and whether that is real."""
     from minions_evals_mcp.engine.conclude.setup import changes_sentence  # noqa: PLC0415  as below
 
-    moved = since.reading is None or since.reading.verdict is None or bool(since.reading.better or since.reading.worse)
-    verdict = "it is not complete" if since.reading is None else compared_words(since.reading)
-    return f"Compared with the run of {minute(since.at)} UTC, {verdict}. {changes_sentence(since.changed, moved=moved)}"
+    reading = since.reading
+    moved = reading.verdict is None or bool(reading.better or reading.worse)
+    return f"Compared with the run of {minute(since.at)} UTC, {compared_words(reading)}. {changes_sentence(since.changed, moved=moved)}"
 
 
 MOST_CHECKS = 8
